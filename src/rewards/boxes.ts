@@ -5,13 +5,13 @@ const BARE =
 const BEGINNING = /\\(?:boxed|fbox)(?![a-zA-Z])/;
 const BEGINNING_AT = /\\(?:boxed|fbox)(?![a-zA-Z])\s*(\{)?/y;
 
-/** Returns true if a text has a box, including one that cannot be read. */
+/** Returns true if a text has a box, including an unreadable box. */
 export function hasBox(text: string): boolean {
   return BEGINNING.test(text);
 }
 
 interface Box {
-  /** Range of its content. */
+  /** Range of the content. */
   readonly start: number;
   readonly end: number;
 }
@@ -93,7 +93,7 @@ function findBoxes(text: string): Box[] {
   return found;
 }
 
-/** Returns the index of the first box, or of the backslashes before it, one of which may escape the next. */
+/** Returns the index of the first box, or of the preceding backslashes, each of which may escape the next. */
 function startOfBoxes(text: string): number {
   const starts = [text.indexOf("\\boxed"), text.indexOf("\\fbox")].filter((start) => start >= 0);
   if (starts.length === 0) return text.length;

@@ -20,12 +20,12 @@ const EXPRESSION = /^[\d\s+\-*/().]+$/;
 const TRUTH = /^\s*target\s*=\s*(-?\d+)\s*,\s*numbers\s*=\s*\[?\s*(-?\d+(?:\s*,\s*-?\d+)*)\s*\]?\s*$/;
 
 /**
- * Returns a grader for Countdown puzzles. It reads the expression in the first `<answer>…</answer>` of the
- * final reply and scores 1 if it reaches the target, 0.1 if it does not, 0 if there is no answer, and `null`
- * if the task has no answer. A reply without a block scores 1 if its last box, or the text after its last
- * `####`, `answer is` or `Answer:`, reaches the target, else 0. The task's answer has the form `target=112, numbers=25,3,4`.
+ * Returns a grader for Countdown puzzles. The grader reads the expression in the first `<answer>…</answer>` of the final
+ * reply and scores 1 if the expression reaches the target, 0.1 if not, 0 if there is no answer, and `null` if the task has
+ * no answer. A reply without a block scores 1 if the last box, or the text after the last `####`, `answer is` or
+ * `Answer:`, reaches the target, else 0. The task's answer has the form `target=112, numbers=25,3,4`.
  *
- * An expression consists of integers, `+ - * /` and parentheses. It is parsed, never executed, and compared
+ * An expression consists of integers, `+ - * /` and parentheses. An expression is parsed, never executed, and compared
  * within 1e-9. Each number may occur at most as often as in the puzzle.
  *
  * Grading throws a `SyntaxError` if the task's answer has another form.

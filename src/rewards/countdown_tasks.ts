@@ -30,7 +30,7 @@ export interface CountdownTasksOptions {
   maxTarget?: number | undefined;
 }
 
-/** An expression and its value. */
+/** An expression and the value. */
 interface Term {
   readonly text: string;
   readonly value: number;
@@ -42,13 +42,13 @@ type Draw = (max: number) => number;
 const ATTEMPTS = 200;
 
 /**
- * Generates Countdown puzzles. Each has a solution, because it is derived from an expression over all its
- * numbers.
+ * Generates Countdown puzzles. Each puzzle has a solution, because the puzzle is derived from an expression over all
+ * numbers of the puzzle.
  *
- * A task's `answer` has the form that the grader `countdown` reads, `target=T, numbers=a,b,…`. Its `replies`
- * contain one solution, for use with a scripted policy.
+ * A task's `answer` has the form that the grader `countdown` reads, `target=T, numbers=a,b,…`. The `replies`
+ * contain a solution, for use with a scripted policy.
  *
- * @throws {RangeError} when an option is not an integer in its range.
+ * @throws {RangeError} when an option is not an integer in range.
  */
 export function* countdownTasks(options: CountdownTasksOptions = {}): Generator<Task> {
   requireKnownOptions("call countdownTasks", options, OPTIONS);
@@ -100,7 +100,7 @@ function solution(numbers: readonly number[], maxTarget: number, draw: Draw): Te
   return terms[0] ?? { text: "0", value: 0 };
 }
 
-/** Joins two random terms at a time until one is left. */
+/** Joins two random terms at a time until a single term is left. */
 function combineAll(terms: readonly Term[], draw: Draw): Term {
   const remaining = [...terms];
   for (;;) {
@@ -112,7 +112,7 @@ function combineAll(terms: readonly Term[], draw: Draw): Term {
   }
 }
 
-/** Returns the results of one operation on two terms that are integers above 0. */
+/** Returns the results of an operation on two terms that are integers above 0. */
 function combineTwo(first: Term, second: Term): Term[] {
   const [large, small] = first.value >= second.value ? [first, second] : [second, first];
   const results = [
@@ -124,7 +124,7 @@ function combineTwo(first: Term, second: Term): Term[] {
   return results.filter(({ value }) => Number.isSafeInteger(value) && value > 0);
 }
 
-/** Returns the random generator of one puzzle: a mix of seed and index, then hashed Weyl steps (splitmix). */
+/** Returns the random generator of a puzzle: a mix of seed and index, then hashed Weyl steps (splitmix). */
 function createDraw(seed: number, index: number): Draw {
   let state = mixBits(mixBits(seed % 2 ** 32) ^ mixBits(Math.trunc(seed / 2 ** 32)) ^ mixBits(~index));
   return (max) => {

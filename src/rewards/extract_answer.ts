@@ -4,12 +4,12 @@ import { findNumbers } from "./plain_number.ts";
 /**
  * Ways to find an answer outside of `<answer>…</answer>`, in the order in which they are tried:
  * - `box`: the last `\boxed{…}`.
- * - `boxes`: the last `\boxed{…}` with those that it is joined to, as in `\boxed{1}$ and $\boxed{2}`, unless a final
- *   answer is stated after it.
+ * - `boxes`: the last `\boxed{…}` with all joined boxes, as in `\boxed{1}$ and $\boxed{2}`, unless a final
+ *   answer follows.
  * - `stated`: the text after the last `####`, `answer is` or `Answer:`.
  * - `display`: maths between `$$…$$` or `\[…\]` at the end of the reply.
  * - `bold`: `**…**` at the end of the reply.
- * - `inline`: the last `$…$`, `\(…\)` or fraction, if no number follows it.
+ * - `inline`: the last `$…$`, `\(…\)` or fraction, if no number follows.
  * - `last number`: the last number of the reply.
  */
 export type Extraction = "box" | "boxes" | "stated" | "display" | "bold" | "inline" | "last number";
@@ -40,7 +40,7 @@ const HEDGE = /\b(?:or|either|between|maybe|perhaps|possibly|might)\b/i;
 /** `less than` and the like before a number, which is then no answer. */
 const BOUND =
   /(?<![a-z])(?:(?:less|fewer|smaller|lower|more|greater|larger|bigger|higher) than|over|under|above|below|exceeds)[\s$*({\\]{1,9}[-\d.,]{0,30}$/i;
-/** A sentence that takes back the answer before it. */
+/** A sentence that takes back the preceding answer. */
 const RETRACTION =
   /^\W{0,20}(?:no|wrong|incorrect)\b|\b(?:that|this|it)(?: is|['’]s| was) (?:wrong|incorrect|not (?:right|correct|true|it))\b/im;
 const SENTENCE_END = /[.!?;](?=\s)|\n/g;
@@ -50,13 +50,13 @@ const MATHS =
 const PROSE = /(?<![\\a-zA-Z{])[a-zA-Z]{3,} +[a-zA-Z$]|(?<![\\a-zA-Z{])(?:or|and|is) /;
 const BOLD = /^(\*{1,3})([^*]{1,2000})\1/;
 
-/** Returns true if a text denies the answer that it states, as in `not 5` and `5 is wrong`. */
+/** Returns true if a text denies the stated answer, as in `not 5` and `5 is wrong`. */
 export function isDenied(text: string): boolean {
   return DENIAL.test(text);
 }
 
 /**
- * Returns the answer of a text by the first of `extractions` that finds one; `undefined` if none does, or if the
+ * Returns the answer of a text by the first of `extractions` that finds an answer; `undefined` if none does, or if the
  * text denies the answer or names several: `not 5`, `5 is wrong`, `5 or 7`. Time is linear in the text's length.
  */
 export function extractAnswer(text: string, extractions: readonly Extraction[]): string | undefined {
@@ -110,7 +110,7 @@ function statedAnswer(rest: string): string | undefined {
   return plain(clause.replace(/\.$/, ""));
 }
 
-/** Returns maths or bold text at the start, unless other answers follow it in its sentence. */
+/** Returns maths or bold text at the start, unless other answers follow in the same sentence. */
 function formattedAnswer(rest: string): { readonly answer: string; readonly after: string } | undefined {
   const maths = MATHS.exec(rest);
   const matched = maths ?? BOLD.exec(rest);
@@ -123,7 +123,7 @@ function formattedAnswer(rest: string): { readonly answer: string; readonly afte
   return isWhole && !(maths !== null && PROSE.test(answer)) ? { answer, after } : undefined;
 }
 
-/** Returns the first sentence without the reason that it gives, as `5, because …`. */
+/** Returns the first sentence without a reason, as `5, because …`. */
 function sentencesOf(text: string): string[] {
   SENTENCE_END.lastIndex = 0;
   const end = SENTENCE_END.exec(text)?.index ?? text.length;
@@ -149,7 +149,7 @@ function findAtEnd(text: string, opening: string, closing: string): string | und
 const INLINE =
   /\$((?:\\\$|[^$\n]){1,500})\$|\\\(((?:[^\\\n]|\\[^)]){1,500})\\\)|(?<![\w./$])(-?(?:\d{1,4} )?\d{1,15}\/\d{1,15})(?![\w/])/g;
 
-/** Returns the last mathematics or fraction of the last line that has any, unless a number follows it. */
+/** Returns the last mathematics or fraction of the last line that has any, unless a number follows. */
 function findInline(text: string): string | undefined {
   const lines = text.slice(-MAX_END).trimEnd().split("\n");
   const at = lines.findLastIndex((line) => /[$)\d]/.test(line));
@@ -163,12 +163,12 @@ function findInline(text: string): string | undefined {
   return isUncertain(before) || isTakenBack(after) ? "" : plain(answer);
 }
 
-/** Returns true if the words before an answer deny it, name others, or make it a bound. */
+/** Returns true if the words before an answer deny the answer, name others, or make the answer a bound. */
 function isUncertain(before: string): boolean {
   return isDenied(before) || HEDGE.test(before) || BOUND.test(before);
 }
 
-/** Returns true if the words after an answer deny it or name others. */
+/** Returns true if the words after an answer deny the answer or name others. */
 function isTakenBack(after: string): boolean {
   return isDenied(after) || /\bor\b/i.test(after) || RETRACTION.test(after);
 }
@@ -179,16 +179,16 @@ const MAX_GROUPS = 25;
 /** The exponent of a unit or a variable, which is no answer: `25 cm^2`. */
 const EXPONENT = /(?<=[a-zA-Z])\s?\^\s?\{?\s?[23]\s?\}?/g;
 const LAST_DIGIT = /\d(?=\D*$)/;
-/** The characters of a number, with those before it that decide whether it is one. */
+/** The characters of a number, with preceding characters that decide whether the match is a number. */
 const NUMBER_AT_END = /[^\s]{0,400}$/;
 /** A ratio, a time or a power, as `3:2`, `5:30` and `2^10`, of which the last number is only a part. */
 const COMPOUND_AT_END =
   /(?:\d{1,15}(?:\.\d{1,15})?(?::\d{1,15}(?:\.\d{1,15})?){1,3}|\d{1,15}(?:\.\d{1,15})?\^\{?-?\d{1,15})$/;
-/** A number with spaces between its thousands. */
+/** A number with spaces between thousands. */
 const GROUPS_AT_END = /(?<![\d.,])[1-9]\d{0,2}(?: \d{3}){1,5}$/;
 const HALF_OF_DAY = /^\s?[ap]\.?m(?![a-z])/i;
 
-/** Returns the last number, ratio, time or power, unless its sentence denies it or names several answers. */
+/** Returns the last number, ratio, time or power, unless the sentence denies that answer or names several answers. */
 function findLastNumber(text: string): string | undefined {
   const end = text.slice(-MAX_END).replace(EXPONENT, "").trimEnd();
   const digit = end.search(LAST_DIGIT);
@@ -220,7 +220,7 @@ function lastSentenceOf(text: string): string {
   return text.slice(end < 0 ? 0 : end + 2);
 }
 
-/** Removes Markdown emphasis. If the text begins with emphasis, only its content is the answer. */
+/** Removes Markdown emphasis. If the text begins with emphasis, only the emphasized content is the answer. */
 export function plain(answer: string): string {
   const text = answer.trim();
   const strong = /^(\*{1,3})([^*]+)\1/.exec(text)?.[2];

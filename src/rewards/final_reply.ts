@@ -14,12 +14,12 @@ export interface TaggedReply {
   readonly thoughts: readonly string[];
   /** Content of each `<answer>…</answer>` outside of thoughts. */
   readonly answers: readonly string[];
-  /** Reply without its thoughts, of any tag. */
+  /** Reply without thoughts, of any tag. */
   readonly visibleText: string;
 }
 
 /**
- * Splits a reply by its tags. A closing `</think>` without an opening tag ends a thought that began with the
+ * Splits a reply by tags. A closing `</think>` without an opening tag ends a thought that began with the
  * reply, as for prompts that end in `<think>`. A `<think>` without a closing tag extends to the end. The other tags of
  * thoughts are read in the same way, and of a reply in channels only the answer is visible.
  */

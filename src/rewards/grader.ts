@@ -21,9 +21,9 @@ export interface GradeContext {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A score with its parts. */
+/** A score with parts. */
 export interface Score {
-  /** Score of the episode; `null` if it could not be computed, which is different from 0. */
+  /** Score of the episode; `null` if no score could be computed, which is different from 0. */
   readonly score: number | null;
   /** Components of the score, by name. They are recorded and not added up. */
   readonly parts?: Readonly<Record<string, number | null>>;
@@ -31,7 +31,7 @@ export interface Score {
   readonly reason?: string;
 }
 
-/** Returns a missing score with its reason. */
+/** Returns a missing score with the reason. */
 export function unscored(reason: string): Score {
   return { score: null, reason };
 }
@@ -39,7 +39,7 @@ export function unscored(reason: string): Score {
 /** Scores finished episodes. */
 export interface Grader {
   readonly name: string;
-  /** Returns the score, usually from 0 to 1; `null` if it cannot be computed, which is different from 0. */
+  /** Returns the score, usually from 0 to 1; `null` if no score can be computed, which is different from 0. */
   grade(context: GradeContext): Score | number | null | Promise<Score | number | null>;
 }
 

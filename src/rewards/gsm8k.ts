@@ -9,8 +9,8 @@ import { findNumbers, isEqualNumber } from "./plain_number.ts";
 /** Options of {@linkcode gsm8k}. */
 export interface Gsm8kOptions extends TieredScoreOptions {
   /**
-   * Grading of a reply without `<answer>`: by its last box, the number after its last `####`, `answer is` or
-   * `Answer:`, or else its last number (`any`); only by the number after `####`, `answer is` or `Answer:`
+   * Grading of a reply without `<answer>`: by the last box, the number after the last `####`, `answer is` or
+   * `Answer:`, or else the last number (`any`); only by the number after `####`, `answer is` or `Answer:`
    * (`stated`); or with 0, as TorchRL does (`none`).
    * @default "any"
    */
@@ -24,13 +24,13 @@ const EXTRACTIONS: Readonly<Record<string, readonly Extraction[] | undefined>> =
 };
 
 /**
- * Returns a grader for GSM8K: 1 for the right answer, 0.1 for a wrong one in `<answer>…</answer>`, else 0;
- * `null` if the task has no answer. The tiers and parts are those of TorchRL's `GSM8KRewardParser`.
+ * Returns a grader for GSM8K: 1 for the right answer, 0.1 for a wrong answer in `<answer>…</answer>`, else 0;
+ * `null` if the task has no answer. The tiers and parts come from TorchRL's `GSM8KRewardParser`.
  *
  * The expected answer is the part of the task's answer after `####`, or all of it. The first answer block of
  * a reply counts, and text in `<think>…</think>` does not. `1,234`, `$1234`, `1234.00`, `1234%` and `1234.`
  * are equal. A reply without a block that ends in the right number, as `\\boxed{18}`, `Answer: 18` or `The
- * answer is 18`, also scores 1; a wrong one scores 0. A number that the reply denies or names with others, as
+ * answer is 18`, also scores 1; a wrong number scores 0. A number that the reply denies or names with others, as
  * `not 18` and `18 or 19`, earns nothing for being right.
  *
  * @example
@@ -78,7 +78,7 @@ export function gsm8k(options: Gsm8kOptions = {}): Grader {
   });
 }
 
-/** Returns the result of a calculation, `16 + 2 = 18`, without its left side. */
+/** Returns the result of a calculation, `16 + 2 = 18`, without the left side. */
 function numberOf(answer: string | undefined): string | undefined {
   return answer?.slice(answer.lastIndexOf("=") + 1);
 }

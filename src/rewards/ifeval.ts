@@ -46,11 +46,11 @@ export interface IfevalOptions {
  * The parts are `prompt_level_strict_acc` and `prompt_level_loose_acc`, 1 if all instructions are followed,
  * and `inst_level_strict_acc` and `inst_level_loose_acc`, the share of followed instructions. Loose means
  * that the reply may follow an instruction without its first or last line, or without asterisks. If the
- * reply has an `<answer>…</answer>`, the first one is checked, otherwise the reply without its thoughts. An
+ * reply has an `<answer>…</answer>`, the first block is checked, otherwise the reply without thoughts. An
  * empty text follows no instruction.
  *
  * Languages are detected by script and by `eld`, so a text of a few words can be mistaken for another
- * language of its script. Sentences are detected with English abbreviations. Grading throws a `TypeError` if
+ * language of the same script. Sentences are detected with English abbreviations. Grading throws a `TypeError` if
  * an instruction is unknown or lacks an argument, and a `RangeError` if the reply is too long for the number
  * of instructions.
  *
@@ -162,8 +162,8 @@ function share(followed: readonly boolean[]): number {
 }
 
 /**
- * Returns the variants of a response for the loose check: all of it, or without its first line, its last
- * line, or both, each also without asterisks. A loose check thus ignores an introduction or a closing
+ * Returns the variants of a response for the loose check: the whole response, or without the first line, the
+ * last line, or both, each also without asterisks. A loose check thus ignores an introduction or a closing
  * remark.
  */
 export function looseVariantsOf(response: string): string[] {

@@ -15,7 +15,7 @@ export interface JudgeOptions {
    */
   criteria?: string | undefined;
   /**
-   * Best score that the judge can give; it counts as 1.
+   * Best score that the judge can give, which counts as 1.
    * @default 10
    */
   scale?: number | undefined;
@@ -29,12 +29,12 @@ const SCORE_LINE =
   /^[\s*_#>]{0,8}score[\s*_:=]{0,8}(\d{1,9}(?:\.\d{1,9})?)(?:\s{0,4}\/\s{0,4}(\d{1,9}))?[\s*_.]{0,8}$/i;
 
 /**
- * Returns a grader in which a policy scores the final reply, from 0 to 1; `null` if its response does not
- * end with a score.
+ * Returns a grader in which a policy scores the final reply, from 0 to 1; `null` if the judge's response does
+ * not end with a score.
  *
- * The judge sees the question, the task's answer as a reference, and the reply without its thoughts. Each
- * stands between tags that its text cannot contain, because `&`, `<` and `>` are escaped, and the judge is
- * instructed to follow none of it. This makes prompt injection rarer, not impossible: combine the score with
+ * The judge sees the question, the task's answer as a reference, and the reply without thoughts. Each
+ * text is between tags that the text cannot contain, because `&`, `<` and `>` are escaped, and the judge is
+ * instructed to follow none of these texts. This makes prompt injection rarer, not impossible: combine the score with
  * a grader that does not read instructions.
  *
  * Grading throws a `GraderError` when the policy fails.

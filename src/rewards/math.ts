@@ -16,7 +16,10 @@ import { replyGrader } from "./reply_grader.ts";
 import { requireKnownOptions } from "../options.ts";
 import { tieredScore, type TieredScoreOptions } from "./tiered_score.ts";
 
-/** Maximum length of an answer, in characters. A longer one of a reply is wrong; of a task, it gives no score. */
+/**
+ * Maximum length of an answer, in characters. A longer answer of a reply is wrong; a longer answer of a task gives no
+ * score.
+ */
 const MAX_CHARACTERS = 2_000;
 
 /** Options of {@linkcode math}. */
@@ -26,35 +29,33 @@ export interface MathOptions extends TieredScoreOptions {
 }
 
 /**
- * Returns a grader for mathematics: 1 for the right answer, 0.1 for a wrong one in `<answer>…</answer>`,
- * else 0; `null` if the task has no answer. The tiers are those of TorchRL's `MATHRewardParser`.
+ * Returns a grader for mathematics: 1 for the right answer, 0.1 for a wrong answer in `<answer>…</answer>`, else 0; `null`
+ * if the task has no answer. The tiers come from TorchRL's `MATHRewardParser`.
  *
- * The expected answer is the content of the last balanced `\boxed{…}`, or `\boxed 2`, of the task's answer,
- * or all of it; a box that cannot be read gives `null`. In a reply, the first answer block counts, or a box
- * or statement in it. Without a block, the first that the reply has of these counts: its last box, with those
- * that `and` or a comma joins to it, unless `final answer is` follows; the answer after its last `####`,
- * `answer is` or `Answer:`; display maths or bold text at its end; the last maths or fraction of its last line
- * that has any; its last number. An answer that the reply denies or names with others scores 0. Text in
- * `<think>…</think>` is ignored.
+ * The expected answer is the content of the last balanced `\boxed{…}`, or `\boxed 2`, of the task's answer, or the whole
+ * answer; an unreadable box gives `null`. In a reply, the first answer block counts, or a box or statement in the block.
+ * Without a block, the first of these counts: the last box, with all boxes that `and` or a comma joins, unless `final
+ * answer is` follows; the answer after the last `####`, `answer is` or `Answer:`; display maths or bold text at the end;
+ * the last maths or fraction of the last line that has any; the last number. An answer that the reply denies or names with
+ * others scores 0. Text in `<think>…</think>` is ignored.
  *
- * Numbers and expressions are compared by value, exactly if they are fractions: `\frac12`, `0.5` and `1/2` are
- * equal, and so are `\sqrt{8}` and `2\sqrt2`, `x(x+1)` and `x^2+x`. Expressions with variables are compared at many
- * points, some of them negative; points where one has no value are skipped. `\tan^{-1} x` is the inverse function.
- * Sets and several answers may come in any order; tuples, intervals and matrices may not. `x = 1, y = 2` is the
- * point `(1, 2)`, by the usual order of names. Currency, degrees, per cent, units and `x =` may be missing; two
- * known units must agree. Equations and inequalities may be multiplied and have their sides swapped, but an
- * unsolved one is wrong for `x = 5`; `2 \le x < 5` is `[2,5)`. A number with five decimals or more is an exact
- * value that it rounds. A choice with a text is right for its letter and for its text, but a reply that names two
- * choices, as `(A) B`, for neither. Bounds such as `less than 5` are no numbers, and AM and PM no units. `f(2)` is no
- * product. Anything else, such as a word, is compared as text without spaces. A reply that ends inside its last box
- * has no answer. Nothing is executed.
+ * Numbers and expressions are compared by value, exactly if they are fractions: `\frac12`, `0.5` and `1/2` are equal, and
+ * so are `\sqrt{8}` and `2\sqrt2`, `x(x+1)` and `x^2+x`. Expressions with variables are compared at many points, some of
+ * them negative; points where an expression has no value are skipped. `\tan^{-1} x` is the inverse function. Sets and
+ * several answers may come in any order; tuples, intervals and matrices may not. `x = 1, y = 2` is the point `(1, 2)`, by
+ * the usual order of names. Currency, degrees, per cent, units and `x =` may be missing; two known units must agree.
+ * Equations and inequalities may be multiplied and have their sides swapped, but an unsolved equation is wrong for `x =
+ * 5`; `2 \le x < 5` is `[2,5)`. A number with five decimals or more is a rounded exact value. A choice with a text is
+ * right for the letter and for the text, but a reply that names two choices, as `(A) B`, for neither. Bounds such as `less
+ * than 5` are no numbers, and AM and PM no units. `f(2)` is no product. Anything else, such as a word, is compared as text
+ * without spaces. A reply that ends inside the last box has no answer. Nothing is executed.
  *
- * With `verifier: "math-verify"`, the library math-verify 0.9.0 finds and compares the answers, with its
- * defaults, in sandboxes of the grader's own: its verdicts decide between the tiers. It reads the first answer
- * block, or else the reply without its thoughts. An expected answer or answer block without mathematics between
- * dollars or the like is read as the content of a `\boxed{…}`. A comparison that exceeds its time or memory is
- * `null`, and so is one whose expected answer the library cannot parse. The grader must be disposed. Its wheels are
- * downloaded once, by `deno task fetch-math-verify`.
+ * With `verifier: "math-verify"`, the library math-verify 0.9.0 finds and compares the answers, with the library's
+ * defaults, in the grader's own sandboxes: the verdicts decide between the tiers. The library reads the first answer
+ * block, or else the reply without thoughts. An expected answer or answer block without mathematics between dollars or the
+ * like is read as the content of a `\boxed{…}`. A comparison that exceeds time or memory is `null`, and so is a comparison
+ * whose expected answer the library cannot parse. The grader must be disposed. The wheels are downloaded once, by `deno
+ * task fetch-math-verify`.
  *
  * @example
  * ```ts

@@ -3,7 +3,7 @@ import { normalDecimal } from "../numbers/decimal.ts";
 const NUMBER =
   /(?<![\w.])[-+\u2212]?\$?[-+\u2212]?(?:(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?/gi;
 const STATEMENT = /####|\banswer is\b/gi;
-/** Tolerance for rounding errors, relative to the number, and its absolute maximum. */
+/** Tolerance for rounding errors, relative to the number, and the absolute maximum. */
 const ROUNDING = 1e-12;
 const MAX_ROUNDING = 1e-6;
 

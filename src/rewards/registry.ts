@@ -5,7 +5,7 @@ import type { Grader } from "./grader.ts";
 import { judge } from "./judge.ts";
 import { REPLY_GRADERS, type ReplyGraderEntry } from "./reply_graders.ts";
 
-/** Resources that graders of the registry use. A function opens its pool at the first call. */
+/** Resources that graders of the registry use. A function opens the pool at the first call. */
 export interface GraderResources {
   /** Returns interpreters for the programs that are graded. No episode shares them. Their image may have `preload`. */
   readonly pool: (preload?: Preload) => SessionPool;
@@ -14,7 +14,7 @@ export interface GraderResources {
    * `preload`.
    */
   readonly testPool: (preload?: Preload) => SessionPool;
-  /** The policy that judges; `judge` needs one. */
+  /** The policy that judges; `judge` needs such a policy. */
   readonly judge?: Policy | undefined;
   /** Milliseconds that a program under test may take. */
   readonly timeoutMs?: number | undefined;
@@ -22,31 +22,31 @@ export interface GraderResources {
   readonly mathVerify?: (() => Grader) | undefined;
 }
 
-/** A grader of the registry. Its `needs` says which resources it uses. */
+/** A grader of the registry. `needs` says which resources the grader uses. */
 export type GraderEntry =
   & {
-    /** One line for a help text. */
+    /** A line for a help text. */
     readonly about: string;
     /** True if a task without an answer has no score. */
     readonly readsAnswer?: true;
   }
   & (
-    /** It reads only the final reply and the task. */
+    /** The grader reads only the final reply and the task. */
     | Pick<ReplyGraderEntry, "needs" | "make">
-    /** It runs Python. Its code is loaded when it is made. */
+    /** The grader runs Python. The code is loaded with the first grader of this name. */
     | { readonly needs: "pools"; make(resources: GraderResources): Promise<Grader> }
-    /** It asks a policy. */
+    /** The grader asks a policy. */
     | { readonly needs: "policy"; make(policy: Policy): Grader }
-    /** It runs math-verify, whose wheels are downloaded separately. */
+    /** The grader runs math-verify, whose wheels are downloaded separately. */
     | { readonly needs: "math-verify" }
   );
 
 /**
- * The graders by name, for the command line, the server and the server at the edge. A new grader is one more entry
- * here, or in {@linkcode REPLY_GRADERS} if it reads only the final reply and the task.
+ * The graders by name, for the command line, the server and the server at the edge. A new grader is another
+ * entry here, or in {@linkcode REPLY_GRADERS} if the grader reads only the final reply and the task.
  *
  * The server at the edge imports this file, and has no permission but to listen: a grader that needs more than
- * its input must import its file inside `make`.
+ * the input must import the grader's file inside `make`.
  */
 export const GRADERS: Readonly<Record<string, GraderEntry>> = {
   ...REPLY_GRADERS,
@@ -75,7 +75,7 @@ export const GRADERS: Readonly<Record<string, GraderEntry>> = {
   },
 };
 
-/** Maximum number of calls of its candidate that a test can make. */
+/** Maximum number of calls of the candidate that a test can make. */
 const TEST_CALLS = 100_000;
 
 /** Returns the profile of a `testPool`: a profile with `hostTools`, with enough calls for a test. */

@@ -7,21 +7,21 @@ export type GradedTask = Pick<Task, "id" | "answer" | "fields">;
 
 /** The function that makes a grader, by which a worker makes the same grader. */
 export interface GraderOrigin {
-  /** Name of its file, without extension. */
+  /** Name of the file, without extension. */
   readonly file: string;
   /** Name of the exported function. */
   readonly factory: string;
-  /** Its argument, which `structuredClone` can copy. */
+  /** Argument of the factory, which `structuredClone` can copy. */
   readonly options: unknown;
 }
 
-/** Grading that reads only the final reply and the task, so that it can run in a worker. */
+/** Grading that reads only the final reply and the task, so that a worker can grade. */
 export interface ReplyGrading {
   readonly origin: GraderOrigin;
-  /** Names of the task's fields that it reads. */
+  /** Names of the task's fields that the grader reads. */
   readonly fields?: readonly string[] | undefined;
   /**
-   * Loads what grading a task needs, or without a task what any needs. It is called before each grade, and returns
+   * Loads the data for grading a task, or without a task the data for any task. Called before each grade; returns
    * `undefined` if all is loaded.
    */
   prepare?(task?: GradedTask): Promise<void> | undefined;
@@ -39,7 +39,7 @@ export function replyGrader({ name, ...grading }: { readonly name: string } & Re
   return { name, grade: Object.assign(grade, { grading }) };
 }
 
-/** Returns the grader to use in place of another one. */
+/** Returns the grader to use in place of another grader. */
 export type GraderChange = (grader: Grader) => Grader;
 
 /** Returns a grader that combines others, as `rubric` does, with each of them changed; `undefined` for any other. */
@@ -48,8 +48,8 @@ export function mapGraders({ grade }: Grader, change: GraderChange): Grader | un
 }
 
 /**
- * Returns how a grader of {@linkcode replyGrader} grades; `undefined` for any other grader, and for a copy with its
- * own `grade`.
+ * Returns how a grader of {@linkcode replyGrader} grades; `undefined` for any other grader, and for a copy with another
+ * `grade`.
  */
 export function replyGradingOf({ grade }: Grader): ReplyGrading | undefined {
   return (grade as Grade & { readonly grading?: ReplyGrading }).grading;

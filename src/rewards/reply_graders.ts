@@ -7,7 +7,7 @@ import { exactMatch, numberMatch } from "./text_match.ts";
 
 /** A grader that reads only the final reply and the task. */
 export interface ReplyGraderEntry {
-  /** One line for a help text. */
+  /** A line for a help text. */
   readonly about: string;
   readonly needs: "nothing";
   /** True if a task without an answer has no score. */

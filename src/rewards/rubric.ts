@@ -24,7 +24,7 @@ export interface RubricOptions {
   name?: string | undefined;
   /**
    * Result when a grader with a weight returns `null`: `null` as well, or the weighted mean of the others
-   * (`leave_out`). The default never counts a missing score as better or worse than it was.
+   * (`leave_out`). The default never counts a missing score as better or worse.
    * @default "null"
    */
   whenNull?: "null" | "leave_out" | undefined;
@@ -43,8 +43,8 @@ interface Part extends Score {
 /**
  * Returns a grader that combines several graders: the sum of weight times score.
  *
- * The parts contain each grader's score under its name, and its own parts as `name.part`. The graders run in
- * parallel. If one throws, grading throws a `GraderError` that names it.
+ * The parts contain each grader's score under the grader's name, and the grader's parts as `name.part`. The graders run in
+ * parallel. If a grader throws, grading throws a `GraderError` that names the grader.
  *
  * @example
  * ```ts

@@ -8,7 +8,7 @@ import { replyGrader } from "./reply_grader.ts";
  * Returns a grader that scores 1 if the final reply equals the task's answer, else 0; `null` if the task has
  * no answer.
  *
- * If the reply has an `<answer>…</answer>`, the first one is compared, otherwise the reply without its
+ * If the reply has an `<answer>…</answer>`, the first block is compared, otherwise the reply without
  * thoughts. Surrounding white space and Unicode composition are ignored; case is not.
  *
  * @example
@@ -49,7 +49,7 @@ export interface PatternMatchOptions {
 /**
  * Returns a grader that scores 1 if a pattern matches in the final reply, else 0.
  *
- * If the reply has an `<answer>…</answer>`, the first one is searched, otherwise the reply without its
+ * If the reply has an `<answer>…</answer>`, the first block is searched, otherwise the reply without
  * thoughts. The pattern comes from the program, never from a task: a data set could contain a pattern that takes
  * forever.
  *
@@ -78,10 +78,10 @@ export function patternMatch(options: PatternMatchOptions): Grader {
 }
 
 /**
- * Returns a grader that scores 1 if the number in the final reply equals the one in the task's answer, else
+ * Returns a grader that scores 1 if the number in the final reply equals the number in the task's answer, else
  * 0; `null` if the task's answer has no number.
  *
- * The number of a reply is the first one after its last `####` or `answer is`, else its last one. Text in
+ * The number of a reply is the first number after the last `####` or `answer is`, else the last number. Text in
  * `<think>…</think>` is ignored. `1,000`, `$1000`, `1000.00` and `1000%` are equal; rounding errors are
  * tolerated.
  *

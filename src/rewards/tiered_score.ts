@@ -14,7 +14,7 @@ export interface TieredScoreOptions {
   formatReward?: number | undefined;
 }
 
-/** Facts about a reply that decide its tier. */
+/** Facts about a reply that decide the tier. */
 export interface TieredReply {
   readonly right: boolean;
   readonly hasAnswer: boolean;
@@ -22,7 +22,7 @@ export interface TieredReply {
 }
 
 /**
- * Makes a function that scores replies by tiers. Its parts: `reward_answer` is 1 if there is a non-empty
+ * Makes a function that scores replies by tiers. The parts: `reward_answer` is 1 if there is a non-empty
  * answer block, `reward_think` if there is a thought, and `success` if the answer is right, else 0;
  * `reward_right` is the score.
  *

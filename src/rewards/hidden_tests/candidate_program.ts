@@ -15,7 +15,7 @@ const BINDING =
 const USED = /(?<![.\w])[a-zA-Z_]\w*/g;
 
 /**
- * Returns the program of a reply: its last block that defines the entry point, else its last block, else the
+ * Returns the program of a reply: the last block that defines the entry point, else the last block, else the
  * reply itself. Python blocks take precedence over blocks without a language. If a block uses a name that
  * only an earlier block defines or imports, that block is included. A program that does not define the entry
  * point is appended to the prompt.
@@ -91,8 +91,9 @@ export function visibleReplies(history: History, { query }: Task): string[] {
 }
 
 /**
- * Returns the reply with the candidate's program: the newest that defines the entry point, else the newest with a
- * Python block, else the last one. (Where blocks are executed, an episode ends with a reply that has none.)
+ * Returns the reply with the candidate's program: the newest reply that defines the entry point, else the newest
+ * reply with a Python block, else the last reply. (Where blocks are executed, an episode ends with a reply without
+ * blocks.)
  */
 export function findProgramReply(replies: readonly string[], entryPoint: string | undefined): string {
   const defining = entryPoint === undefined

@@ -8,7 +8,7 @@ import type { ProgramTest } from "./test_problem.ts";
 export interface CheckerOptions {
   /** Source of the checker. */
   readonly source: string;
-  /** Time limit of one check, in milliseconds. */
+  /** Time limit of a check, in milliseconds. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -20,9 +20,9 @@ const ARGV = [FILE, FILES.input, FILES.output, FILES.answer] as const;
 const FUNCTION = /^(?:async[ \t]+)?def[ \t]+check\b/m;
 
 /**
- * A program of the tests that judges output, in a session that no program of a model enters. It is Python in one of two
- * forms: a function `check(input, output, answer)` that returns whether the output is right, or a program in the manner
- * of testlib, whose arguments are the paths of these three texts, and which accepts by the exit code 0.
+ * A program of the tests that judges output, in a session that no program of a model enters. The program is Python in one
+ * of two forms: a function `check(input, output, answer)` that returns whether the output is right, or a program in the
+ * manner of testlib, whose arguments are the paths of these three texts, and which accepts by the exit code 0.
  */
 export class Checker {
   readonly #session: PythonSession;
@@ -36,11 +36,11 @@ export class Checker {
   }
 
   /**
-   * Checks the checker with the answer of a test as output, before any program runs, so that no program can choose
-   * whether its episode has a score.
+   * Checks the checker with the answer of a test as output, before any program runs, so that no program can choose whether
+   * the program's episode has a score.
    *
-   * @throws {Error} if the checker is broken: it is no Python, uses an unknown name or module for the answer, or has a
-   * function `check` that does not take three texts.
+   * @throws {Error} if the checker is broken: the source is no Python, uses an unknown name or module for the answer, or
+   * has a function `check` that does not take three texts.
    */
   async verify(test: ProgramTest): Promise<void> {
     const result = await this.#run(test.output, test);
@@ -70,7 +70,7 @@ export class Checker {
   }
 }
 
-/** Exceptions of a checker that the answer of its own task must not cause. */
+/** Exceptions of a checker that the answer of the checker's own task must not cause. */
 const OWN_ERRORS: ReadonlySet<string> = new Set([
   "NameError",
   "ImportError",

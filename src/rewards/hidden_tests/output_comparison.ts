@@ -1,22 +1,22 @@
 import { normalDecimal } from "../../numbers/decimal.ts";
 
-/** Ways to compare the output of a program with the expected one. */
+/** Ways to compare the output of a program with the expected output. */
 export const COMPARISONS = ["lines", "livecodebench", "apps"] as const;
 
 /**
- * How the output of a program is compared with the expected one.
+ * How the output of a program is compared with the expected output.
  *
  * - `lines`: equal lines. White space at the ends of lines, and at both ends of the text, does not count.
- * - `livecodebench`: as `grade_stdio` of LiveCodeBench. Lines are compared without white space at both of their ends.
- *   Two lines of numbers are equal if their numbers are, exactly: `1.50 2` equals `1.5 2.0`.
- * - `apps`: near numbers are equal, as in the `testing_util` of APPS and TACO, and blank lines do not count. If each
- *   line is one number, numbers are near within a relative 1e-5 and an absolute 1e-8; if all words are numbers, also if
+ * - `livecodebench`: as `grade_stdio` of LiveCodeBench. Lines are compared without white space at both ends. Two lines of
+ *   numbers are equal if their numbers are, exactly: `1.50 2` equals `1.5 2.0`.
+ * - `apps`: near numbers are equal, as in the `testing_util` of APPS and TACO, and blank lines do not count. If each line
+ *   is a single number, numbers are near within a relative 1e-5 and an absolute 1e-8; if all words are numbers, also if
  *   they are equal when rounded to three places. APPS then also ignores the order of lines and words, which pays wrong
  *   programs: here the order counts.
  */
 export type OutputComparison = (typeof COMPARISONS)[number];
 
-/** Returns whether the output of a program is the expected one. */
+/** Returns whether the output of a program is the expected output. */
 export function isSameOutput(output: string, expected: string, comparison: OutputComparison): boolean {
   if (comparison === "apps") return isSameInApps(filledLinesOf(output), filledLinesOf(expected));
   const trimLine = (line: string) => comparison === "lines" ? line.trimEnd() : line.trim();
@@ -57,7 +57,7 @@ function hasSameDecimals(line: string, wanted: string): boolean {
 }
 
 const NUMBER = /^([-+]?)(?:(\d(?:_?\d)*)?(?:\.((?:\d(?:_?\d)*)?))?(?:e[-+]?\d(?:_?\d)*)?|(inf(?:inity)?))$/i;
-/** Maximum number of digits of a number that is compared by its value. Longer ones must be written alike. */
+/** Maximum number of digits of a number that is compared by value. Longer numbers must be written alike. */
 const MAX_DIGITS = 10_000;
 
 /** Returns a text that only equal numbers share, as `decimal.Decimal` compares them. Not a number equals nothing. */
@@ -93,7 +93,7 @@ function isSameRounded(found: number, wanted: number): boolean {
   return roundToThousandths(found) === roundToThousandths(wanted);
 }
 
-/** Numbers from which on each one is whole, so that nothing is rounded. */
+/** Bound from which on each number is whole, so that nothing is rounded. */
 const WHOLE = 2 ** 52;
 
 /** Rounds to three places as Python's `round(value, 3)` does: by the exact binary value, and a tie to the even digit. */
@@ -108,7 +108,7 @@ function roundToThousandths(value: number): number {
   return Math.sign(value) * Number(`${isUp ? kept + 1n : kept}e-3`);
 }
 
-/** Returns the value of a number as Python writes it; NaN for any other word. */
+/** Returns the value of a number in Python's form; NaN for any other word. */
 function numberOf(word: string): number {
   if (decimalOf(word) === undefined) return NaN;
   return Number(word.replaceAll("_", "").replace(/^([-+]?)inf(inity)?$/i, "$1Infinity"));

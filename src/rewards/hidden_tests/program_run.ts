@@ -20,18 +20,18 @@ export interface ProgramRunOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Number of runs from which on it takes less time to examine a program than to rewind its interpreter after each run. */
+/** Number of runs from which on it takes less time to examine a program than to rewind the interpreter after each run. */
 const MIN_RERUNS = 4;
-/** Path of the program in its session. */
+/** Path of the program in the session. */
 const FILE = "main.py";
 /** Code that runs the file of the program, where a session cannot do that itself. */
 const AS_FILE =
   `import runpy, sys; sys.argv[:] = ["${FILE}"]; runpy.run_path("${FILE}", run_name="__main__"); None`;
 
 /**
- * Runs a candidate as `python main.py < input`, each time in an interpreter without a trace of the run before: a rewound
- * one, or the same if the program can leave no trace. What the program prints, on whatever way, is its output. Nothing of
- * the tests is in its session.
+ * Runs a candidate as `python main.py < input`, each time in an interpreter without a trace of the earlier run: a rewound
+ * interpreter, or the same interpreter if the program can leave no trace. Everything that the program prints, in any
+ * way, is output. Nothing of the tests is in the program's session.
  */
 export class ProgramRun {
   readonly #session: PythonSession;
@@ -39,7 +39,7 @@ export class ProgramRun {
   #leftMs: number;
   #reruns: Reruns | undefined;
 
-  /** No program may have run in the session since it was started or rewound. */
+  /** No program may have run in the session since the start or the rewind. */
   constructor(session: PythonSession, options: ProgramRunOptions) {
     this.#session = session;
     this.#options = options;
@@ -47,7 +47,7 @@ export class ProgramRun {
   }
 
   /**
-   * Runs the program with the input of a test. Returns its output; `undefined` if it failed: by an exception, a limit,
+   * Runs the program with the input of a test. Returns its output; `undefined` after a failure: by an exception, a limit,
    * or, if `checksExitCode`, an exit code other than 0.
    */
   async outputOf(test: ProgramTest, options: { checksExitCode: boolean }): Promise<string | undefined> {
@@ -90,12 +90,12 @@ export class ProgramRun {
   }
 }
 
-/** True if a program ended as its code says. */
+/** True if a program ended by the program's own code. */
 function isEnd({ status }: ExecResult): boolean {
   return status === "ok" || status === "error" || status === "exited";
 }
 
-/** True if a program ended by itself. An interpreter that the program ended with a code of its own has ended, too. */
+/** True if a program ended by itself. An interpreter that the program ended with an exit code has ended, too. */
 function hasEnded(result: ExecResult, { checksExitCode }: { checksExitCode: boolean }): boolean {
   if (result.status === "ok") return true;
   if (result.status === "exited") return !checksExitCode;
@@ -103,7 +103,7 @@ function hasEnded(result: ExecResult, { checksExitCode }: { checksExitCode: bool
     (result.exitCode === 0 || !checksExitCode);
 }
 
-/** A line that begins code. Prose has one only by chance. */
+/** A line that begins code. Prose has such a line only by chance. */
 const CODE = /^(?:async def|def|class|import|from|@\w+)\b/m;
 const PROMPT_MODULE = "paddock_prompt";
 const PROMPT_MS = 10_000;

@@ -8,12 +8,12 @@ import allowedModules from "./rerun_modules.json" with { type: "json" };
 
 const MODULE = "paddock_reruns";
 const PREPARE_MS = 10_000;
-/** Modules that a program may import, and their names that it may use; `null` for all public ones. */
+/** Modules that a program may import, and their names that the program may use; `null` for all public names. */
 const MODULES: ReadonlyMap<string, readonly string[] | null> = new Map(Object.entries(allowedModules));
 /** A line that imports, in code or within a text. */
 const IMPORT =
   /^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\w+(?:[ \t]*,[ \t]*\w+)*)|import[ \t]+([\w.]+))/gm;
-/** Heap of an interpreter up to which it is used again, in bytes. A heap never shrinks. */
+/** Heap up to which an interpreter is used again, in bytes. A heap never shrinks. */
 const MAX_HEAP_BYTES = 96 * 1024 * 1024;
 
 /** Modules that run a program many times, in dependency order. */
@@ -26,7 +26,7 @@ export class RerunModules extends CompiledModules {
   }
 }
 
-/** A program that runs many times in one interpreter, as none of its runs can leave anything for a later one. */
+/** A program that runs many times in one interpreter, as no run can leave anything for a later run. */
 export class Reruns {
   readonly #session: PythonSession;
   readonly #usesThreads: boolean;
@@ -42,8 +42,8 @@ export class Reruns {
   }
 
   /**
-   * Examines a program in a session in which no program has run. If it does not qualify, the session is rewound, and each
-   * run needs a clean interpreter. The session does not see a program whose imports alone exclude it.
+   * Examines a program in a session in which no program has run. If the program does not qualify, the session is rewound,
+   * and each run needs a clean interpreter. The session does not see a program that is excluded by imports alone.
    */
   static async prepare(
     session: PythonSession,
@@ -87,7 +87,7 @@ export class Reruns {
   }
 }
 
-/** False if the imports of a program exclude it. A text that looks like an import costs time, but changes no result. */
+/** False if the imports exclude the program. A text that looks like an import costs time, but changes no result. */
 function importsAllowed(program: string): boolean {
   return program.matchAll(IMPORT).every(([, from, names = "", name = from ?? ""]) => {
     const allowed = MODULES.get(name);

@@ -11,13 +11,13 @@ export interface ProgramTest {
   readonly output: string;
 }
 
-/** A problem with tests for its solution. */
+/** A problem with tests for the solution. */
 export interface TestProblem {
   /** Beginning of the program, or prose. */
   readonly prompt: string;
   /**
-   * Name that the candidate must define. Without it, each name that the tests call and do not define; if
-   * there is none, the only built-in that they call.
+   * Name that the candidate must define. By default, each name that the tests call and do not
+   * define; if there is no such name, the only built-in that they call.
    */
   readonly entryPoint?: string | undefined;
   /** Code that runs before the code tests. */
@@ -42,7 +42,7 @@ const MAX_NAME_CHARACTERS = 1_000;
 
 const TEST_TYPES = ["stdin", "functional"] as const;
 
-/** A test of a whole program, or in the form of LiveCodeBench of one function. */
+/** A test of a whole program, or, in the form of LiveCodeBench, of a function. */
 const ioTestSchema = z.object({
   input: z.string(),
   output: z.string(),
@@ -83,7 +83,7 @@ const fieldsSchema = z.object({
 });
 
 /**
- * Reads the problem from a task's fields: those of HumanEval (`prompt`, `entry_point`, `test`), or a list of tests
+ * Reads the problem from a task's fields: the fields of HumanEval (`prompt`, `entry_point`, `test`), or a list of tests
  * (`tests`, or MBPP's `test_list` with `test_setup_code` and `test_imports`). A test is code, or the `input` and `output`
  * of the whole program, or, with the `testtype` `functional` of LiveCodeBench, the arguments and the result of a
  * function. `output_comparison`, `check_exit_code` and `checker` say how output is judged. Without a `prompt`, the query
@@ -149,7 +149,7 @@ const FUNCTIONAL_PROMPT = [
   "\nimport string, re, datetime, collections, heapq, bisect, copy, math, random, statistics\n" +
   "import itertools, functools, operator, io, sys, json\n";
 
-/** A tuple is equal to the list of its items, as in LiveCodeBench. */
+/** A tuple is equal to the list of the same items, as in LiveCodeBench. */
 const FUNCTIONAL_SETUP = "import json\n" +
   "def paddock_is_result(result, expected):\n" +
   "    return (list(result) if isinstance(result, tuple) else result) == json.loads(expected)\n";

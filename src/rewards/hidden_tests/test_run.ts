@@ -36,7 +36,7 @@ export interface TestRunOptions {
    * @default the tests are prepared without them
    */
   readonly packedTests?: PackedTests | undefined;
-  /** Maximum run time of one test, in milliseconds. */
+  /** Maximum run time of a test, in milliseconds. */
   readonly timeoutMs: number;
   /**
    * Factors of the limits of time of the sessions of the candidate and of the tests.

@@ -14,7 +14,7 @@ export type Checker = (args: InstructionArguments) => (response: string) => bool
 export type Checkers = Readonly<Record<string, Checker>>;
 
 /**
- * Makes a checker from the schema of its arguments, which is made at the first use, and a predicate that is true if a
+ * Makes a checker from the schema of the arguments, which is made at the first use, and a predicate that is true if a
  * response follows the instruction.
  */
 export function makeChecker<Shape extends z.ZodRawShape>(
@@ -32,7 +32,7 @@ export function makeChecker<Shape extends z.ZodRawShape>(
   };
 }
 
-/** Maximum length of a word of an instruction, in characters. It becomes part of a pattern. */
+/** Maximum length of a word of an instruction, in characters. The word becomes part of a pattern. */
 export const MAX_WORD_CHARACTERS = 1_000;
 
 /** Schema of an argument that is a count. */

@@ -31,7 +31,7 @@ export const FORMAT_CHECKERS: Checkers = {
   "detectable_format:title": makeChecker(() => ({}), (response) => response.split("\n").some(hasTitle)),
 };
 
-/** Counts lines that begin with one `*`. A line with only a star includes the next line. */
+/** Counts lines that begin with a single `*`. A line with only a star includes the next line. */
 function countStarBullets(response: string): number {
   const lines = response.split("\n").map((line) => line.trimStart());
   let total = 0;

@@ -82,7 +82,7 @@ const LENGTH_CHECKERS: Checkers = {
   ),
 };
 
-/** Counts the paragraphs between `***` dividers; NaN if one between two dividers is empty. */
+/** Counts the paragraphs between `***` dividers; NaN if a paragraph between two dividers is empty. */
 function countDividedParagraphs(response: string): number {
   const paragraphs = response.split(DIVIDER).map((paragraph) => paragraph.trim());
   if (paragraphs.slice(1, -1).includes("")) return NaN;
@@ -215,7 +215,7 @@ export function readsLanguage({ fields = {} }: GradedTask): boolean {
 /**
  * Returns the checks for the instructions in a task's fields; `null` if there are none.
  *
- * @throws {TypeError} when an instruction is unknown, or when its arguments are invalid.
+ * @throws {TypeError} when an instruction is unknown, or when arguments are invalid.
  */
 export function makeInstructionChecks(
   { id, fields = {} }: GradedTask,

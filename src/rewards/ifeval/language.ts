@@ -5,13 +5,13 @@ import { type Checkers, makeChecker } from "./checker.ts";
 /** A language that `eld` does not know. */
 interface WordList {
   readonly language: string;
-  /** Languages that `eld` finds in its place; otherwise it finds none for certain. */
+  /** Languages that `eld` finds in place of the language; otherwise `eld` finds no language for certain. */
   readonly mistakenFor?: string;
   /** Common words, which those languages do not have. */
   readonly words: string;
 }
 
-/** Scripts, each with its only language or with the default of the languages that share it. */
+/** Scripts, each with the script's only language or with the default of the languages that share the script. */
 const SCRIPTS: readonly { readonly letters: RegExp; readonly language: string; readonly isShared?: true }[] =
   [
     { letters: /\p{Script=Latin}/gu, language: "en", isShared: true },
@@ -32,7 +32,7 @@ const SCRIPTS: readonly { readonly letters: RegExp; readonly language: string; r
     { letters: /\p{Script=Greek}/gu, language: "el" },
     { letters: /\p{Script=Hebrew}/gu, language: "he" },
   ];
-/** Languages beside those of `eld`. */
+/** Languages beside `eld`'s languages. */
 const WORD_LISTS: readonly WordList[] = [
   {
     language: "af",
@@ -81,7 +81,7 @@ const DETECTED =
 const KANA_SHARE = 0.1;
 /** Share of the words of a text that must be in the list of a language. */
 const WORD_SHARE = 0.2;
-/** Characters of a text that are examined. Its language shows in the first sentences. */
+/** Characters of a text that are examined. The language shows in the first sentences. */
 const MAX_CHARACTERS = 20_000;
 
 /** Codes of the supported languages. */
@@ -94,7 +94,8 @@ export const KNOWN_LANGUAGES: ReadonlySet<string> = new Set([
 let eld: typeof Eld | undefined;
 
 /**
- * Loads the language detector, which takes 20 MB. {@linkcode languageOf} needs it. Returns `undefined` if it is loaded.
+ * Loads the language detector, which takes 20 MB. {@linkcode languageOf} needs the detector. Returns `undefined` if
+ * loaded.
  */
 export function loadLanguages(): Promise<void> | undefined {
   if (eld !== undefined) return undefined;
@@ -104,11 +105,11 @@ export function loadLanguages(): Promise<void> | undefined {
 }
 
 /**
- * Returns the language of a text as an ISO 639-1 code: that of the script of most letters, and among languages that
- * share a script the one that `eld` detects. Returns `undefined` if there are no letters. Latin text in which no
+ * Returns the language of a text as an ISO 639-1 code: the language of the script of most letters, and among languages
+ * that share a script the language that `eld` detects. Returns `undefined` if there are no letters. Latin text in which no
  * language is certain counts as English.
  *
- * @throws {TypeError} if {@linkcode loadLanguages} has not ended before.
+ * @throws {TypeError} if {@linkcode loadLanguages} has not ended.
  */
 export function languageOf(whole: string): string | undefined {
   const text = whole.slice(0, MAX_CHARACTERS);

@@ -1,6 +1,6 @@
 /**
  * Sentence marks with their closing quotes and brackets, before white space or the end. A run of marks is
- * matched only from its start, to keep long runs linear.
+ * matched only from the start, to keep long runs linear.
  */
 const END = /(?:(?<![.?!…])[.?!…]+["'”’»)\]}*_]*(?=\s|$)|[。！？।॥۔؟]["'”’»)\]}」』]*)/gu;
 /** Abbreviations that never end a sentence, because a name or a number follows. */
@@ -25,7 +25,7 @@ const STARTERS = words(
  * their own marks. Words after the last end count as a sentence, and so does the `1.` of a list, as in
  * NLTK's splitter.
  *
- * Abbreviations are English; a rare one ends a sentence.
+ * Abbreviations are English; a rare abbreviation ends a sentence.
  */
 export function countSentences(text: string): number {
   let sentences = 0;

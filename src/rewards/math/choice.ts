@@ -15,7 +15,7 @@ const SPACES = /^(?:\s|\\[ ,;:]|\\q?quad(?![a-zA-Z])|~|:)+/;
 /** An operator after `(C)`, which is then a name in a formula. */
 const OPERATOR =
   /^(?:[+*/^=<>&|,!]|-\s|\\(?:cup|cap|cdot|times|div|pm|setminus|subset|le|ge|ne|lt|gt|to|in)(?![a-zA-Z]))/;
-/** Words after a letter that say something about it, as `(C) is wrong`. */
+/** Words after a letter that describe the letter, as `(C) is wrong`. */
 const PREDICATE = /^(?:is|isn['’]t|was|wasn['’]t|are|cannot|can['’]t|not|or|and)(?![a-zA-Z])/i;
 /** Another letter, as in `(C) 12 or (D) 13`. */
 const ANOTHER =
@@ -28,7 +28,7 @@ const TWO_LETTERS = /^\(?\s?([A-J])\s?[).:]*(?:\s|,|=|\(){0,3}([A-J])\s?[).:]*$/
 const LEAD = /^(?:the )?(?:correct )?(?:answer|option|choice)(?: is)?[\s:]{0,3}(?=\(?[A-J](?![a-zA-Z]))/i;
 const TYPESETTING = /\\(?:text|math)?(?:bf|rm|it|sf|tt|normal)?(?![a-zA-Z])|\\(?:mbox|boxed|fbox)|[{}$~*]/g;
 
-/** Returns the choice of an answer; `undefined` if it has no letter, or nothing after the letter. */
+/** Returns the choice of an answer; `undefined` without a letter, or without text after the letter. */
 function choiceOf(answer: string): Choice | undefined {
   const lettered = letteredOf(answer);
   return lettered === undefined || lettered.text === "" || ANOTHER.test(lettered.text) ? undefined : lettered;

@@ -3,7 +3,7 @@ interface Clock {
   readonly hour: number;
   /** Minutes and seconds, as `:30` or ``. */
   readonly rest: string;
-  /** The half of the day; `undefined` if the text does not name it. */
+  /** The half of the day; `undefined` if the text does not name the half. */
   readonly half: "am" | "pm" | undefined;
 }
 
@@ -49,7 +49,7 @@ function isTwelve({ hour }: Clock): boolean {
   return hour >= 1 && hour <= 12;
 }
 
-/** Returns the hour from 0 to 23; `undefined` for an hour from 1 to 12 without its half. */
+/** Returns the hour from 0 to 23; `undefined` for an hour from 1 to 12 without a half. */
 function hourOfDay({ hour, half }: Clock): number | undefined {
   if (half !== undefined) return (hour % 12) + (half === "pm" ? 12 : 0);
   return isTwelve({ hour, rest: "", half }) ? undefined : hour;

@@ -1,5 +1,5 @@
 /**
- * A number: a fraction if possible, else a floating-point value. A plain `number` is right except for its
+ * A number: a fraction if possible, else a floating-point value. A plain `number` is right except for the
  * last digits.
  */
 export type Exact = Fraction | Rounded | number;
@@ -52,7 +52,7 @@ export function negate(value: Exact): Exact {
   return typeof value === "number" ? -value : { ...value, value: -value.value };
 }
 
-/** Returns a power; it is exact for small integer exponents. */
+/** Returns a power, which is exact for small integer exponents. */
 export function raise(base: Exact, exponent: Exact): Exact {
   const times = floatOf(exponent);
   const size = Math.abs(times);
@@ -110,7 +110,7 @@ export function isKnown(a: Exact): boolean {
 }
 
 /**
- * Returns true if two numbers are equal: exactly if both are exact, to nine digits if one is, else up to
+ * Returns true if two numbers are equal: exactly if both are exact, to nine digits if only one number is exact, else up to
  * rounding errors. Unknown values are never equal.
  */
 export function isEqual(a: Exact, b: Exact): boolean {
@@ -165,25 +165,25 @@ function quotient({ numerator, denominator }: Fraction): number {
   return value === 0 ? NaN : value;
 }
 
-/** A floating-point number with a bound of its error. */
+/** A floating-point number with a bound of the error. */
 export interface Rounded {
   readonly value: number;
   readonly error: number;
 }
 
-/** Relative error of one operation. */
+/** Relative error of an operation. */
 const SHARE = 4 * Number.EPSILON;
 /** Below this value, floating point loses digits. */
 const TINY = 1e-300;
-/** A power with a larger error in its logarithm counts as unknown. */
+/** A power with a larger error in the logarithm counts as unknown. */
 const MAX_SHARE = 0.1;
 
-/** Returns a number that is right except for its last digits. */
+/** Returns a number that is right except for the last digits. */
 function toRounded(value: number): Rounded {
   return { value, error: SHARE * Math.abs(value) };
 }
 
-/** Returns the sum. Its error is the sum of the errors of its terms. */
+/** Returns the sum. The error is the sum of the errors of the terms. */
 function addRounded(a: Rounded, b: Rounded): Rounded {
   return withError(a.value + b.value, a.error + b.error);
 }
@@ -214,7 +214,7 @@ function raiseRounded(base: Rounded, exponent: Rounded): Rounded {
   return withError(value, share > MAX_SHARE ? Infinity : 2 * share * Math.abs(value) + TINY);
 }
 
-/** Applies a function to a number and to both ends of its error range. */
+/** Applies a function to a number and to both ends of the error range. */
 function applyRounded(make: (x: number) => number, { value, error }: Rounded): Rounded {
   const near = [value, value - error, value + error].map(make).filter((result) => !Number.isNaN(result));
   const [result = NaN] = near;

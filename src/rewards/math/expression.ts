@@ -14,7 +14,7 @@ import {
 import { binomial, FUNCTIONS, INVERSES, logarithm, ROUNDINGS, takeRoot } from "./functions.ts";
 import { isName, tokensOf } from "./latex.ts";
 
-/** Evaluates an expression with the given values of its variables. */
+/** Evaluates an expression with the given values of variables. */
 export type Expression = (variables: (name: string) => Exact) => Exact;
 
 /** Limits of an expression, in characters and nesting. */
@@ -30,7 +30,7 @@ const CLOSING: Readonly<Record<string, string>> = {
 /** Letters of functions: `f(2)` and `P(A)` are values of a function, while `x(2)` and `P(1+r)` are products. */
 const FUNCTION_LETTER = /^[fghFGHpqPEVn]$/;
 
-/** Parses an expression in LaTeX or plain text; `null` if it is not valid. Nothing is executed. */
+/** Parses an expression in LaTeX or plain text; `null` if invalid. Nothing is executed. */
 export function parseExpression(text: string): Expression | null {
   if (text.length > MAX_CHARACTERS) return null;
   const tokens = tokensOf(text);
@@ -87,7 +87,7 @@ class Parser {
     return null;
   }
 
-  /** Returns true for `f(x)`, all of which a `/` before it divides by. */
+  /** Returns true for `f(x)`, by all of which a preceding `/` divides. */
   #startsFunctionValue(): boolean {
     return /^[fgh]$/i.test(this.#next ?? "") && this.#tokens[this.#at + 1] === "(";
   }
@@ -98,7 +98,7 @@ class Parser {
     return name && argument && combine(multiply, name, argument);
   }
 
-  /** Returns true if an implicit product follows. Digits after digits are not one. */
+  /** Returns true if an implicit product follows. Digits after digits are no product. */
   #startsOperand(): boolean {
     const next = this.#next ?? "";
     if (/^[\d.]/.test(next)) return !/^[\d.]/.test(this.#tokens[this.#at - 1] ?? "");
@@ -143,7 +143,7 @@ class Parser {
     return letter === "f" || this.#tokens[start + 1] === ")";
   }
 
-  /** Parses the argument of `f(2)`, whose value is a variable of its own for each value of the argument. */
+  /** Parses the argument of `f(2)`, whose value is a separate variable for each value of the argument. */
   #letterValue(letter: string, depth: number): Expression | null {
     const argument = this.#group(depth);
     return argument && ((variables) => {
@@ -162,7 +162,7 @@ class Parser {
     return round === undefined ? inner : mapExpression(round, inner);
   }
 
-  /** Parses `|x|`. Its content is never empty, so the second bar always closes it. */
+  /** Parses `|x|`. The content is never empty, so the second bar always closes the first. */
   #absolute(depth: number): Expression | null {
     this.#at++;
     const inner = this.sum(depth + 1);

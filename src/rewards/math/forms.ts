@@ -44,14 +44,14 @@ export function isRewritable(answer: string): boolean {
   return REWRITABLE.test(answer);
 }
 
-/** Rewrites an answer in LaTeX, where the first reading has found no equal one. */
+/** Rewrites an answer in LaTeX, where the first reading has found no equal answer. */
 export function rewriteLatex(answer: string): string {
   const system = SYSTEM.exec(answer)?.[1];
   const listed = system?.replaceAll("&", "").replace(/,?\s{0,9}\\\\/g, ", ") ?? answer;
   return REWRITES.reduce((text, [pattern, by]) => text.replace(pattern, by), listed);
 }
 
-/** A number with a unit of one letter, or a quotient of units, after a space: `84 m`, `13 km/h`. */
+/** A number with a unit of a single letter, or a quotient of units, after a space: `84 m`, `13 km/h`. */
 const WITH_UNIT = /^(-?[\d.,]{1,30}) ([a-zA-Z]{1,3}(?:\/[a-zA-Z]{1,3})?)(?:\^\{?\d\}?)?$/;
 const UNITS = new Set("m s g h l L N J W V A K km cm mm kg mg ml min sec hr mi ft".split(" "));
 const DECIMAL_COMMA = /^-?(?:\d{1,20},(?:\d{1,2}|\d{4,15})|0,\d{3})$/;
@@ -69,7 +69,7 @@ const MAX_NAME_PARTS = 20;
 const TRANSPOSED = /^\(([^()]{1,200})\)\s?\^\s?\{?\s?(?:T|\\top|\\intercal)\s?\}?$/;
 const BRACED = /^\{([^{}]*,[^{}]*)\}$/;
 
-/** Rewrites a cleaned answer to the form that another one, `truth`, has. */
+/** Rewrites a cleaned answer to the form of another answer, `truth`. */
 export function rewriteTowards(answer: string, truth: string): string {
   const size = truth.includes("=") ? undefined : valueOfSize(answer);
   const text = size ?? MATRIX_IN_BRACKETS.exec(answer)?.[1] ?? BRACED.exec(answer)?.[1] ?? answer;
@@ -89,8 +89,8 @@ function valueOfSize(text: string): string | undefined {
 }
 
 /**
- * Returns true if a text consists of 1 to {@linkcode MAX_NAME_PARTS} parts. An index may end after each of its
- * letters, so a run of `_` has many readings. The search is breadth-first and visits a position only once.
+ * Returns true if a text consists of 1 to {@linkcode MAX_NAME_PARTS} parts. An index may end after each letter
+ * of the index, so a run of `_` has many readings. The search is breadth-first and visits a position only once.
  */
 function isMadeOf(text: string, part: RegExp): boolean {
   const fewestParts = new Map([[0, 0]]);
@@ -110,7 +110,7 @@ function isMadeOf(text: string, part: RegExp): boolean {
 /** `f(x) = x + 1`. */
 const DEFINITION = /^([a-zA-Z])\(([a-z])\)\s?=(.*)$/s;
 
-/** Renames the argument of `f(t) = t + 1` to that of `f(x) = …`. */
+/** Renames the argument of `f(t) = t + 1` to the argument of `f(x) = …`. */
 export function renameArgument(text: string, truth: string): string {
   const [, name = "", argument = ""] = DEFINITION.exec(truth) ?? [];
   const [, given, other = "", value = ""] = DEFINITION.exec(text) ?? [];
@@ -121,14 +121,14 @@ export function renameArgument(text: string, truth: string): string {
 }
 
 /**
- * Returns a number of a reply with a decimal point for its decimal comma, if the expected answer is no list. An
+ * Returns a number of a reply with a decimal point for a decimal comma, if the expected answer is no list. An
  * expected answer with a comma is a list.
  */
 export function readDecimalComma(given: string, truth: string): string {
   return DECIMAL_COMMA.test(given) && !truth.includes(",") ? given.replace(",", ".") : given;
 }
 
-/** Multiplies the entries of a matrix by the number before it. */
+/** Multiplies the entries of a matrix by the preceding number. */
 function scaleMatrix(text: string): string {
   const [, factor, begin = "", inside = "", end = ""] = SCALED_MATRIX.exec(text) ?? [];
   if (factor === undefined || factor.trim() === "" || inside.includes("\\begin")) return text;
@@ -182,7 +182,7 @@ export function namedQuantity(text: string): string | undefined {
   return isNamedSum(left) && isConstant(right) ? right.trim() : undefined;
 }
 
-/** Returns the value of `\det A = 12`, and any other text as it is. The name is no unknown of an equation. */
+/** Returns the value of `\det A = 12`, and any other text unchanged. The name is no unknown of an equation. */
 export function valueOfName(text: string): string {
   const [left = "", right = "", ...others] = sidesOf(text);
   return right !== "" && others.length === 0 && isValueName(left) ? right.trim() : text;
@@ -193,14 +193,16 @@ function isValueName(text: string): boolean {
   return FUNCTION_VALUE.test(name) || VALUE_NAME.test(name) || isComputation(name);
 }
 
-/** Returns true for a limit, sum or integral of one variable, as `\int_0^1 x\,dx`. Its value is not computed. */
+/** Returns true for a limit, sum or integral of a variable, as `\int_0^1 x\,dx`. The value is not computed. */
 function isComputation(text: string): boolean {
   if (!/^\\(?:lim|sum|prod|int)(?![a-zA-Z])/.test(text)) return false;
   const letters = text.replace(/\\[a-zA-Z]+/g, " ").match(/[a-zA-Z]/g) ?? [];
   return new Set(letters.filter((letter) => !"de".includes(letter))).size <= 1;
 }
 
-/** Returns the sides of an equation or chain, but for signs in parentheses and braces, as in `P(X = 2)` and `\sum_{k=1}`. */
+/**
+ * Returns the sides of an equation or chain, but for signs in parentheses and braces, as in `P(X = 2)` and `\sum_{k=1}`.
+ */
 export function sidesOf(text: string): string[] {
   return text.split(/(?:=|\\approx(?![a-zA-Z]))(?![^()]{0,30}\))(?![^{}]{0,30}\})/).map((side) =>
     side.trim()
@@ -233,7 +235,7 @@ function isNamedSum(text: string): boolean {
   return new Set(text.match(/(?:\\[a-z]{2,8}|[a-zA-Z])(?:_(?:\{\w{1,8}\}|\w))?/g)).size > 1;
 }
 
-/** Returns an inequality with its lower side first: the difference of its sides is below 0, at most 0, or not 0. */
+/** Returns an inequality with the lower side first: the difference of the sides is below 0, at most 0, or not 0. */
 export function lowerFirst(
   text: string,
 ): { readonly sign: "<" | "\\le" | "\\ne"; readonly difference: string } | undefined {

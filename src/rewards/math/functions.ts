@@ -11,7 +11,7 @@ import {
   roundDown,
 } from "./exact.ts";
 
-/** Functions of one number, by name. Their results are never exact. */
+/** Functions of a number, by name. Their results are never exact. */
 export const FUNCTIONS: Readonly<Record<string, (x: number) => number>> = {
   sin: Math.sin,
   cos: Math.cos,
@@ -65,7 +65,7 @@ export function logarithm(value: Exact, base: Exact): Exact {
   return multiply(apply(Math.log, value), invert(apply(Math.log, base)));
 }
 
-/** Returns a root; it is exact if it is an integer or a fraction of integers. */
+/** Returns a root, which is exact for an integer or a fraction of integers. */
 export function takeRoot(value: Exact, degree: Exact): Exact {
   const [x, n] = [floatOf(value), floatOf(degree)];
   const isOdd = Math.abs(n % 2) === 1;

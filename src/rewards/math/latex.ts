@@ -30,7 +30,7 @@ const REPLACEMENTS: readonly Replacement[] = [
   [/(?<![\w.^}\\)])(\d{1,30})\s?\\frac\{(\d{1,30})\}\{(\d{1,30})\}/g, "($1+\\frac{$2}{$3})"],
   [/(?<![\w.^}\\)])(\d{1,30}) (\d{1,30})\/(\d{1,30})(?![\d.])/g, "($1+$2/$3)"],
 ];
-/** Whether a text has one of the rarer signs, which {@linkcode RARE_REPLACEMENTS} replace. */
+/** Whether a text has any of the rarer signs, which {@linkcode RARE_REPLACEMENTS} replace. */
 const RARE =
   /\\(?:[lg]t|[lr]brace|[lr]vert|varnothing|[dt]binom|color|textcolor|underline|lg|(?:operatorname\s?\{\s?)?(?:arc)?c?tg)(?![a-z])|[∅⌊⌈]|\+\s?\\infty|,\\!/;
 const RARE_REPLACEMENTS: readonly Replacement[] = [
@@ -55,7 +55,7 @@ const RARE_REPLACEMENTS: readonly Replacement[] = [
   [/⌉/g, "\\rceil "],
 ];
 const REPEATING = /(\d{0,15})\.(\d{0,15})\\overline\s?\{(\d{1,15})\}/g;
-/** The digits between two dots, or under one, repeat: `0.1\dot{6}`, `0.\dot{1}4285\dot{7}`. */
+/** The digits between two dots, or under a single dot, repeat: `0.1\dot{6}`, `0.\dot{1}4285\dot{7}`. */
 const DOTTED = /(?<=\.\d{0,15})\\dot\s?\{?(\d)\}?(?:(\d{0,13})\\dot\s?\{?(\d)\}?)?/g;
 /** A letter or function name in upright or bold type, which is replaced by itself. */
 const TYPEFACE = /\\(?:mathrm|mathbf|mathit|operatorname)\s?\{\s?([a-zA-Z])\s?\}/g;
@@ -72,11 +72,11 @@ const NUMBERED_ALTERNATIVE = /^(?=(.*?\b(?:or|and)\b))\1.*\d/im;
 const OF_TIME =
   /^\s?(?:[ap]\.?\s?m\.?|January|February|March|April|May|June|July|August|September|October|November|December),?\s?$/i;
 const CONJUNCTION = /^\s*(?:or|and|,)\s*$/i;
-/** A number or expression with words after it. */
+/** A number or expression with following words. */
 const NUMBER_WITH_WORDS = /^(.*[\d})])(\s*)([a-zA-Z][a-zA-Z ./]*)(?:\^\{?\d\}?)?$/;
 /** Units that could be read as products of letters. */
 const SHORT_UNITS = new Set("cm mm km kg mg ml cl ft mi yd lb oz hr in sq cu min sec deg mph rad".split(" "));
-/** A number with commas between its thousands, alone or after `x =`. */
+/** A number with commas between thousands, alone or after `x =`. */
 const THOUSANDS =
   /^(?:(?:[a-zA-Z](?:_\{?\w\}?)?\s?)?=\s?|\\approx\s?)?-?\s?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?$/;
 /** Groups of three digits with spaces between them, the only spaces that a number can have. */
@@ -146,11 +146,11 @@ const GREEK =
   /^\\(?:alpha|beta|gamma|delta|epsilon|varepsilon|theta|lambda|mu|nu|rho|sigma|tau|phi|varphi|omega)$/;
 /** Longer runs of letters are words, not products. */
 const [MAX_LETTERS, MAX_LETTERS_OF_PRODUCT] = [2, 4];
-/** Distance of the letters of a product such as `abc` in the alphabet. Those of a word are further apart. */
+/** Distance of the letters of a product such as `abc` in the alphabet. Letters of a word are further apart. */
 const MAX_SPREAD = 3;
 const OPERATOR = /[\d^*]/;
 
-/** Returns the tokens of an expression, with names without backslash; `null` if it contains anything else. */
+/** Returns the tokens of an expression, with names without backslash; `null` if the expression contains anything else. */
 export function tokensOf(text: string): string[] | null {
   const tokens: string[] = [];
   for (let at = 0; at < text.length;) {

@@ -15,7 +15,7 @@ interface Range {
 const SMALL = { from: 29, to: 300, under: 97 };
 
 /**
- * Mostly small numbers, where no term of a sum gets lost beside another one and few powers overflow. Some
+ * Mostly small numbers, where no term of a sum gets lost beside another term and few powers overflow. Some
  * are negative, some below 1. Expressions that only have a value for large numbers or for integers get such
  * points, too.
  */
@@ -29,7 +29,7 @@ const RANGES: readonly Range[] = [
   ...repeat(8, { from: 1, to: 12, under: 1, signs: "above" }),
 ];
 
-/** Points at which each variable has its own value, independent of other points. */
+/** Points at which each variable has a separate value, independent of other points. */
 const POINTS: readonly Point[] = RANGES.map((range, at) => (variable) =>
   valueOf(range, hash(`${at} ${variable}`))
 );
@@ -56,7 +56,7 @@ function repeat(count: number, range: Range): Range[] {
 /** Minimum number of points at which both expressions need a value to be compared. */
 const MIN_POINTS = 3;
 
-/** Returns true if two expressions have the same value wherever both have one. */
+/** Returns true if two expressions have the same value wherever both have a value. */
 export function isSameEverywhere(first: Expression, second: Expression): boolean {
   let points = 0;
   for (const { a, b, isConstant } of valuesOf(first, second)) {
@@ -67,7 +67,7 @@ export function isSameEverywhere(first: Expression, second: Expression): boolean
   return points >= MIN_POINTS;
 }
 
-/** Yields the values of two expressions at the points where both have one; once if both are constant. */
+/** Yields the values of two expressions at the points where both have a value; once if both are constant. */
 function* valuesOf(
   first: Expression,
   second: Expression,
@@ -85,7 +85,7 @@ function* valuesOf(
   }
 }
 
-/** Returns true if one expression is the other one multiplied by a number other than 0, or above 0. */
+/** Returns true if an expression is the other expression multiplied by a number other than 0, or above 0. */
 export function isMultiple(
   first: Expression,
   second: Expression,

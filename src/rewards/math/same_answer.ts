@@ -54,7 +54,7 @@ export function isSameAnswer(given: string, truth: string): boolean {
     isSameContent(first, second);
 }
 
-/** An answer as the comparisons read it. */
+/** An answer in the form of the comparisons. */
 interface Reading {
   /** The answer without per cent signs. */
   readonly written: string;
@@ -145,7 +145,7 @@ function isSameInequality(given: string, truth: string): boolean {
   return left !== null && right !== null && isMultiple(left, right, { isPositive: first.sign !== "\\ne" });
 }
 
-/** Returns true if an inequality of one variable is an interval, or a union of intervals. */
+/** Returns true if an inequality of a variable is an interval, or a union of intervals. */
 function isSameRange(given: string, truth: string): boolean {
   const [first, second] = [intervalOf(given), intervalOf(truth)];
   if ((first === undefined) === (second === undefined)) return false;
@@ -155,7 +155,7 @@ function isSameRange(given: string, truth: string): boolean {
 
 /**
  * Returns true if `x = 3, y = 4` is `(3, 4)` or `3, 4`, `x_1 = 3, x_2 = 4` is `4, 3`, or
- * `x = 3, y = 4, x = 5, y = 6` is `(3, 4), (5, 6)`. Several names count in their usual order. The values of one
+ * `x = 3, y = 4, x = 5, y = 6` is `(3, 4), (5, 6)`. Several names count in their usual order. The values of a
  * variable are a list, and no point.
  */
 function isSameNamed(named: string, other: { readonly text: string; readonly isOrdered: boolean }): boolean {
@@ -195,7 +195,7 @@ function pointsOf(values: readonly NamedValue[]): Shape[] | undefined {
 }
 
 /**
- * Returns true if an answer is a chain of equal numbers, as `4*7 = 28`, that ends in the right one. The first sides
+ * Returns true if an answer is a chain of equal numbers, as `4*7 = 28`, that ends in the right number. The first sides
  * may name the quantity, as in `m+n = 4+7 = 11` and `AB = BC = 5`.
  */
 function isResultOfChain(given: string, truth: string): boolean {
@@ -212,7 +212,7 @@ function isResultOfChain(given: string, truth: string): boolean {
     );
 }
 
-/** Returns the value of `name = value`, and any other text as it is. */
+/** Returns the value of `name = value`, and any other text unchanged. */
 function valueWithName(text: string, name: string): string {
   const [left = "", value = "", ...others] = text.split("=");
   return value !== "" && others.length === 0 && compact(left) === compact(name) ? value : text;

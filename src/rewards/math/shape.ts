@@ -21,7 +21,7 @@ export function nameOf(answer: string): string | undefined {
   return value.includes("=") ? undefined : name?.replace(/[\s{}]/g, "");
 }
 
-/** A value with the name of its variable. */
+/** A value with the name of the variable. */
 export interface NamedValue {
   readonly name: string;
   readonly value: string;
@@ -46,7 +46,7 @@ export function inUsualOrder(named: readonly NamedValue[]): readonly NamedValue[
 
 const NAMED_TUPLE = /^\(([a-zA-Z](?:, ?[a-zA-Z]){1,3})\)\s?=\s?\((.*)\)$/s;
 
-/** Returns `(x,y) = (1,2)` for `(y,x) = (2,1)`, and any other text as it is. */
+/** Returns `(x,y) = (1,2)` for `(y,x) = (2,1)`, and any other text unchanged. */
 export function orderTuple(text: string): string {
   const [, names = "", inside = ""] = NAMED_TUPLE.exec(text) ?? [];
   const [letters, values] = [names.split(/, ?/), commaParts(inside)];
@@ -55,7 +55,7 @@ export function orderTuple(text: string): string {
   return `(${named.map(({ name }) => name)})=(${named.map(({ value }) => value)})`;
 }
 
-/** Returns the tuple of `(x,y) = (1,2)`, if its names are those of some values; `undefined` for any other text. */
+/** Returns the tuple of `(x,y) = (1,2)`, if the names match some values; `undefined` for any other text. */
 export function valuesOfTuple(text: string, named: readonly NamedValue[]): string | undefined {
   const [, names = "", inside] = NAMED_TUPLE.exec(text) ?? [];
   const expected = inUsualOrder(named).map(({ name }) => name).join();

@@ -1,6 +1,6 @@
 /** Whether a text has a character that {@linkcode foldUnicode} may replace. */
 const BEYOND_ASCII = /\P{ASCII}/u;
-/** `½`, `⅓` and other fractions in one character, after the whole part of a mixed number. */
+/** `½`, `⅓` and other fractions in a single character, after the whole part of a mixed number. */
 const VULGAR = /(\d\s?)?([¼-¾⅐-⅞↉])/g;
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁱⁿˣʸᵃᵇᶜᵈᵉᵏᵐᵖᵗ";
 const RAISED = "0123456789+-=()inxyabcdekmpt";
@@ -9,9 +9,9 @@ const LOWERED = "0123456789+-=()aeijkmnptx";
 const SUPERSCRIPT = new RegExp(`[${SUPERSCRIPTS}]+`, "g");
 const SUBSCRIPT = new RegExp(`[${SUBSCRIPTS}]+`, "g");
 /**
- * Characters that stand for an ordinary one: full-width forms (U+FF01 to U+FF5E), and letters and digits in the
- * typefaces of mathematics (U+1D400 to U+1D7FF). Other compatibility forms, such as `①` and `ℝ`, have a meaning of
- * their own.
+ * Characters that stand for an ordinary character: full-width forms (U+FF01 to U+FF5E), and letters and digits in the
+ * typefaces of mathematics (U+1D400 to U+1D7FF). Other compatibility forms, such as `①` and `ℝ`, have another
+ * meaning.
  */
 const COMPATIBLE = /[\uff01-\uff5e\u{1d400}-\u{1d7ff}⁄]/gu;
 const DIGIT = /(?!\p{ASCII})\p{Nd}/gu;
@@ -51,9 +51,9 @@ const GREEK: Readonly<Record<string, string>> = {
 const GREEK_LETTER = new RegExp(`[${Object.keys(GREEK).join("")}]`, "g");
 
 /**
- * Replaces signs beyond ASCII by those of LaTeX: `½` becomes `(1/2)`, `3½` the mixed number `3 1/2`, `x²` `x^{2}`,
+ * Replaces signs beyond ASCII by LaTeX's signs: `½` becomes `(1/2)`, `3½` the mixed number `3 1/2`, `x²` `x^{2}`,
  * `x₁` `x_{1}`, `１２` and `٤٢` ASCII digits, `α` `\alpha`. The compatibility forms (NFKC) of superscripts and
- * fractions would join them to the digits before, as `x2` and `31/2`.
+ * fractions would join them to the preceding digits, as `x2` and `31/2`.
  */
 export function foldUnicode(text: string): string {
   if (!BEYOND_ASCII.test(text)) return text;

@@ -1,4 +1,4 @@
-/** A unit of measure: its dimension, and how many base units of the dimension it has, as a decimal number. */
+/** A unit of measure: the dimension, and the number of base units of the dimension, as a decimal number. */
 interface Unit {
   readonly dimension: string;
   readonly factor: string;
@@ -6,7 +6,7 @@ interface Unit {
 
 type Named = readonly [names: string, factor: string];
 
-/** Units by dimension. A dimension with powers has its factor raised, as 0.01^2 for cm². */
+/** Units by dimension. A dimension with powers has a raised factor, as 0.01^2 for cm². */
 const DIMENSIONS: Readonly<Record<string, readonly Named[]>> = {
   length: [
     ["m meter meters metre metres", "1"],
@@ -90,7 +90,7 @@ interface Measure {
   readonly mayBeVariable: boolean;
 }
 
-/** Returns the unit of an answer, as `cm` of `5\text{ cm}`; `undefined` if the answer has no words after its number. */
+/** Returns the unit of an answer, as `cm` of `5\text{ cm}`; `undefined` if the answer has no words after the number. */
 function measureOf(answer: string): Measure | undefined {
   if (!/[a-zA-Z°%¢€£$]/.test(answer)) return undefined;
   const before = /^\s*(?:-\s*)?(?:\\\$|([€£])|\$(?=[^$]*$))/.exec(answer);
@@ -114,7 +114,7 @@ function nounOf(name: string, space: string): Unit | undefined {
     : undefined;
 }
 
-/** Returns a cleaned answer without its unit, for which {@linkcode cleanLatex} leaves letters that may be variables. */
+/** Returns a cleaned answer without the unit, for which {@linkcode cleanLatex} leaves letters that may be variables. */
 function amountOf(cleaned: string, { name }: Measure): string {
   const amount = name !== "" && cleaned.endsWith(name) ? cleaned.slice(0, -name.length).trim() : cleaned;
   return /(?:[\d})\]]|\\pi)$/.test(amount) ? amount : cleaned;
@@ -131,7 +131,7 @@ function parseUnit(text: string): Unit | undefined {
     { dimension: `${over.dimension}/${under.dimension}`, factor: `${over.factor}/(${under.factor})` };
 }
 
-/** Units of one letter, whose case counts: `5 M` is no length. */
+/** Units of a single letter, whose case counts: `5 M` is no length. */
 const LETTERS = new Set("mshglLNJWVA");
 const POWERS: Readonly<Record<string, number>> = { square: 2, sq: 2, squared: 2, cubic: 3, cu: 3, cubed: 3 };
 
@@ -151,7 +151,7 @@ function parsePower(text: string): Unit | undefined {
 }
 
 /**
- * Returns whether two units measure the same. A degree may be one of an angle or of a temperature, and a `unit` a
+ * Returns whether two units measure the same. A degree may measure an angle or a temperature, and a `unit` a
  * length. What the nouns of two answers count, the question decides.
  */
 function isSameDimension(first: Unit, second: Unit): boolean {
@@ -166,13 +166,13 @@ function isSameDimension(first: Unit, second: Unit): boolean {
 
 const NAME = /^[a-zA-Z](?:_\{?\w\}?)?\s?=\s?(?=[^=]+$)/;
 
-/** Returns two amounts, without the name that only one of them has, as `x = 5` and 5. */
+/** Returns two amounts, without a name that only one amount has, as `x = 5` and 5. */
 function withoutName(amount: string, expected: string): readonly [string, string] {
   if (NAME.test(amount) && NAME.test(expected)) return [amount, expected];
   return [amount.replace(NAME, ""), expected.replace(NAME, "")];
 }
 
-/** An answer as it is written, and as {@linkcode cleanLatex} returns it. */
+/** An answer in the written form, and in the form of {@linkcode cleanLatex}. */
 interface Measured {
   readonly answer: string;
   readonly cleaned: string;
@@ -180,7 +180,7 @@ interface Measured {
 
 /**
  * Returns whether two answers with units are the same after conversion; `undefined` if their units do not decide. A
- * letter directly after a number is only a unit beside another unit of its kind: `5m` is `500 cm`, and else a
+ * letter directly after a number is only a unit beside another unit of the same kind: `5m` is `500 cm`, and else a
  * product. `isSame` compares amounts.
  */
 export function isSameMeasure(

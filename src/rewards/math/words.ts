@@ -1,4 +1,4 @@
-/** Words that change a number into another one. */
+/** Words that change a number into another number. */
 const NUMBER_WORDS: readonly (readonly [pattern: RegExp, by: string])[] = [
   [
     /\\(?:text|mbox|textbf|textrm|mathrm)\s?\{\s?(?:negative|minus)\s?\}|(?<![a-zA-Z\\])(?:negative|minus) (?=[\d\\($])/gi,
@@ -110,7 +110,7 @@ const MAY_MATTER = new RegExp(
 const COMMANDS = /\\(?:text|mbox|mathrm|textbf|textit|textrm|mathbf|mathit|textnormal|operatorname)\s?\{/g;
 
 /**
- * Returns true if the words of an answer give its number another meaning than those of the expected answer:
+ * Returns true if the words of an answer give the number another meaning than the words of the expected answer:
  * `less than 5`, `at most 5` and `5 or more` are no 5, `5 miles north` is not `5 miles south`, and `March 5` not
  * `May 5`. Words of approximation, such as `about`, change nothing.
  */

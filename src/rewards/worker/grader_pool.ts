@@ -23,7 +23,7 @@ export interface GraderPoolOptions {
    */
   heapMb?: number | undefined;
   /**
-   * Maximum number of characters of a reply and what a grader reads of its task, together.
+   * Maximum number of characters of a reply and the parts of the task that a grader reads, together.
    *
    * @default 1_048_576
    */
@@ -38,7 +38,7 @@ export interface GuardOptions {
 
 /** Time limit of a first attempt. Nearly all grades take less than a millisecond. */
 const QUICK_MS = 100;
-/** Time for which a worker may fail to keep its own time limit, in milliseconds. */
+/** Time for which a worker may exceed the worker's own time limit, in milliseconds. */
 const GRACE_MS = 5_000;
 const MIB = 1024 * 1024;
 const MAX_BATCH = 256;
@@ -47,9 +47,9 @@ const ERRORS = { TypeError, RangeError, SyntaxError };
 /**
  * Runs graders in workers with a time limit and a heap limit, so that no reply or task can block or fill the process.
  *
- * A grade that is stopped has no score (`null`), and its reason starts with `deadline exceeded`, `memory exceeded` or
+ * A grade that is stopped has no score (`null`), and the reason starts with `deadline exceeded`, `memory exceeded` or
  * `too large`. Grades that are requested at the same time go to a worker together. A grade that takes more than
- * 100 ms continues in a second worker, so that it does not delay others. The owners of grades take turns.
+ * 100 ms continues in a second worker, so that slow grades do not delay others. The owners of grades take turns.
  *
  * Only graders that read nothing but the final reply and the task run in a worker: `exactMatch`, `numberMatch`,
  * `patternMatch`, `gsm8k`, `math`, `countdown`, `ifeval`, rubrics of them, and each `replyGrader` of a module. Other
@@ -103,7 +103,7 @@ export class GraderPool implements AsyncDisposable {
     });
   }
 
-  /** Returns a grader whose parts run in the workers if they can. Other parts run where they are, without a limit. */
+  /** Returns a grader whose parts run in the workers where possible. Other parts run where they are, without a limit. */
   guardParts(grader: Grader, options: GuardOptions = {}): Grader {
     return this.#guard(grader, options, (own) => own);
   }
@@ -170,11 +170,11 @@ interface WaitingGrade {
 
 type Waiting = Waiter<ItemResult, WaitingGrade>;
 
-/** One worker and the grades that wait for it. */
+/** A worker and the grades that wait for the worker. */
 class Lane {
   readonly #thread: GraderThread;
   readonly #options: { limitMs: number; maxBatch: number; maxCharacters: number };
-  /** Waiting grades by owner. The next batch takes one of each owner in turn. */
+  /** Waiting grades by owner. The next batch takes a grade of each owner in turn. */
   #queues = new Map<string, WaitList<ItemResult, WaitingGrade>>();
   #isRunning = false;
   #isEnded = false;

@@ -10,8 +10,8 @@ export interface GraderThreadOptions {
   /** Maximum size of the worker's heap, in MiB. */
   readonly heapMb: number;
   /**
-   * Milliseconds that a worker may be late before it is replaced. A worker ends its grades itself; only a call that
-   * V8 cannot interrupt, or a fault, makes it late.
+   * Milliseconds that a worker may be late before the replacement. A worker ends grades itself; only a call that V8
+   * cannot interrupt, or a fault, makes a worker late.
    */
   readonly graceMs: number;
 }
@@ -27,7 +27,7 @@ interface Running {
 }
 
 const NOT_BEGUN = -1;
-/** Milliseconds until a worker must have begun with a batch. It loads its modules first. */
+/** Milliseconds until a worker must have begun with a batch. The worker loads modules first. */
 const START_MS = 30_000;
 /** New objects may fill this much of the heap, in MiB, before they count as old. */
 const YOUNG_MB = 8;
@@ -38,7 +38,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   "eld/extrasmall": "npm:eld@2.1.0/extrasmall",
 };
 
-/** A worker that runs graders. It starts at the first batch, and again after one that ended it. */
+/** A worker that runs graders. The worker starts at the first batch, and again after a batch that ended the worker. */
 export class GraderThread {
   readonly #options: GraderThreadOptions;
   readonly #progress = new Int32Array(new SharedArrayBuffer(4));
@@ -109,7 +109,7 @@ export class GraderThread {
     return worker;
   }
 
-  /** Gives up a worker. The item that it was grading is stopped; those of the batch before and after it are not. */
+  /** Gives up a worker. The item in progress is stopped; other items of the batch are not. */
   #fail(worker: Worker, why: "deadline" | "memory" | Error): void {
     if (this.#worker === worker) this.#worker = undefined;
     void worker.terminate();
@@ -127,7 +127,7 @@ export class GraderThread {
   }
 }
 
-/** Returns the worker's modules as JavaScript, each after those it imports. */
+/** Returns the worker's modules as JavaScript, each after the modules that it imports. */
 function graderModules(): { name: string; source: string }[] {
   return Object.entries(GRADER_FILES).map(([name, source]) => ({
     name: `${name}.ts`,

@@ -3,7 +3,7 @@ import { Script } from "node:vm";
 import type { Score } from "../grader.ts";
 import { type GradedTask, type GraderOrigin, replyGradingOf } from "../reply_grader.ts";
 
-/** One grade for a worker. */
+/** A grade for a worker. */
 export interface WorkItem {
   readonly origin: GraderOrigin;
   readonly reply: string;
@@ -19,16 +19,16 @@ export interface Batch {
   readonly limitMs: number;
 }
 
-/** Message of a worker: it has loaded, or the results of a batch. */
+/** Message of a worker: the end of the load, or the results of a batch. */
 export type WorkerMessage = "ready" | readonly ItemResult[];
 
-/** Result of one grade: the score, an error that the grader threw, or the limit that stopped it. */
+/** Result of a grade: the score, an error of the grader, or the limit that stopped the grade. */
 export type ItemResult =
   | { readonly score: Score | number | null }
   | { readonly error: { readonly name: string; readonly message: string } }
   | { readonly stopped: "deadline" | "memory" };
 
-/** Data that a worker gets when it starts. */
+/** Data that a worker gets at the start. */
 export interface WorkerSetup {
   /** URLs of the grader files by name. */
   readonly urls: ReadonlyMap<string, string>;
@@ -64,7 +64,7 @@ async function load({ origin: { file, factory, options } }: WorkItem): Promise<v
   }
 }
 
-/** Grades items until half of the time is over, so that the last one has the other half. Replies with the results. */
+/** Grades items until half of the time is over, so that the last item has the other half. Replies with the results. */
 function run({ items, limitMs }: Batch): void {
   const results: ItemResult[] = [];
   const end = performance.now() + limitMs / 2;

@@ -33,7 +33,7 @@ export interface MathVerifyOptions extends TieredScoreOptions {
   onBuild?: (() => void) | undefined;
 }
 
-/** A grader that owns sandboxes. Its disposal ends them. */
+/** A grader that owns sandboxes. Disposal ends them. */
 export type MathVerifyGrader = Grader & AsyncDisposable;
 
 /** Opens the verifier at the first comparison. */
@@ -41,11 +41,11 @@ export type OpenVerifier = () => Promise<Pick<MathVerifier, "compare"> & AsyncDi
 
 /** Maximum length of an expected answer, in characters. */
 const MAX_GOLD = 2_000;
-/** Maximum length of the part of a reply that math-verify reads, in characters. A longer one is wrong. */
+/** Maximum length of the part of a reply that math-verify reads, in characters. A longer part is wrong. */
 const MAX_ANSWER = 256 * 1024;
 
 /**
- * Returns `math` with the verifier `math-verify`. `open` replaces its sandboxes in tests.
+ * Returns `math` with the verifier `math-verify`. `open` replaces the sandboxes in tests.
  *
  * @throws {RangeError} when a reward is not a finite number, or `size` or `timeoutMs` is out of range.
  * @throws {Deno.errors.NotFound} when a wheel of math-verify is missing.
@@ -77,7 +77,7 @@ export function verifiedMath(options: MathVerifyOptions, open?: OpenVerifier): M
       });
     },
     async [Symbol.asyncDispose](): Promise<void> {
-      await (await verifier?.catch(() => undefined))?.[Symbol.asyncDispose](); // it may have failed to open
+      await (await verifier?.catch(() => undefined))?.[Symbol.asyncDispose](); // the pool may have failed to open
     },
   };
 }
@@ -112,7 +112,7 @@ async function openVerifier(
   };
 }
 
-/** Marks that begin mathematics in a text. Without one, math-verify reads numbers and no LaTeX. */
+/** Marks that begin mathematics in a text. Without a mark, math-verify reads numbers and no LaTeX. */
 const MATHS = /(?<!\\)\$|\\\(|\\\[|\\boxed/;
 
 /** Returns a text in which math-verify finds the answer as mathematics. */
@@ -120,14 +120,14 @@ function toMaths(answer: string): string {
   return MATHS.test(answer) ? answer : `\\boxed{${answer}}`;
 }
 
-/** Returns the expected answer as math-verify reads it; `undefined` if there is none. */
+/** Returns the expected answer in math-verify's form; `undefined` without an answer. */
 function goldOf(answer: string): AnswerPair["gold"] | undefined {
   const truth = hasBox(answer) ? findLastBoxed(answer) : answer;
   return truth ? toMaths(truth) : undefined;
 }
 
 /**
- * Returns the part of a reply that math-verify reads: its first answer block, or all of it. Thoughts are left out.
+ * Returns the part of a reply that math-verify reads: the first answer block, or the whole reply. Thoughts are left out.
  */
 function readReply(history: History): { readonly answer: string; readonly tags: TaggedReply } {
   const tags = parseTaggedReply(finalReplyOf(history));

@@ -9,7 +9,7 @@ import { wheelFolder, WHEELS } from "./wheels.ts";
 
 const MODULE = "paddock_math_verify";
 
-/** Returns the profile in which math-verify is imported and warm. It takes the wheels from a cache folder. */
+/** Returns the profile in which math-verify is imported and warm. The profile takes the wheels from a cache folder. */
 export function mathVerifyProfile(cacheDir?: string): Profile {
   const profile = parseProfile(settings, { source: "math-verify" });
   const folder = wheelFolder(cacheDir);
@@ -40,7 +40,7 @@ export interface MathVerifierOptions {
 
 /** Pairs that are sent to a session at once. */
 const MAX_BATCH = 64;
-/** Time after which a session returns the verdicts of a batch that it has, in milliseconds. */
+/** Time after which a session returns the verdicts of a batch so far, in milliseconds. */
 const BATCH_MS = 5_000;
 /** Time for which a session may fail to keep the limit of a pair, in milliseconds. */
 const SLACK_MS = 1_000;
@@ -49,7 +49,7 @@ const MAX_PAIRS_OF_LEASE = 512;
 
 interface WaitingPair {
   readonly pair: AnswerPair;
-  /** True if the pair was the last one of a session that ended. It then runs in a fresh one. */
+  /** True for the last pair of a session that ended. The pair then runs in a fresh session. */
   isRetry: boolean;
 }
 
@@ -57,15 +57,15 @@ type Waiting = Waiter<Verdict, WaitingPair>;
 
 interface HeldLease {
   readonly lease: SessionLease;
-  /** Number of pairs that its session has compared. */
+  /** Number of pairs that the session has compared. */
   pairs: number;
   /** True if a pair has exceeded a limit there. */
   isSpoiled: boolean;
 }
 
 /**
- * Compares answers with math-verify, in batches over leases. A pair that exceeds a limit has no verdict, and its
- * session is reset. The other pairs of its batch are not affected.
+ * Compares answers with math-verify, in batches over leases. A pair that exceeds a limit has no verdict, and the
+ * session is reset. The other pairs of the batch are not affected.
  */
 export class MathVerifier implements AsyncDisposable {
   readonly #options: MathVerifierOptions;
@@ -79,7 +79,7 @@ export class MathVerifier implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Compares two texts. A pair that waits when its signal aborts is not compared. */
+  /** Compares two texts. A pair that waits at the abort of its signal is not compared. */
   async compare(pair: AnswerPair, signal?: AbortSignal): Promise<Verdict> {
     this.#disposal.signal.throwIfAborted();
     const { promise } = this.#queue.add({ pair, isRetry: false }, signal);
@@ -104,7 +104,7 @@ export class MathVerifier implements AsyncDisposable {
     run.finally(() => this.#runs.delete(run));
   }
 
-  /** Compares pairs in one session after the other until none wait. */
+  /** Compares pairs in session after session until none wait. */
   async #run(): Promise<void> {
     let held = this.#idle.pop();
     let batch: Waiting[] = [];
@@ -162,7 +162,9 @@ export class MathVerifier implements AsyncDisposable {
     }
   }
 
-  /** Ends the pair that stopped a session. If it may have stopped because of earlier pairs, it gets a fresh session. */
+  /**
+   * Ends the pair that stopped a session. If earlier pairs may be the reason of the stop, the pair gets a fresh session.
+   */
   #endPair(rest: readonly Waiting[], result: ExecResult, { wasFresh }: { wasFresh: boolean }): void {
     const [stopped, ...others] = rest;
     const isLate = result.status === "timeout" || isRowLimit(result);
@@ -199,7 +201,7 @@ const VERDICTS: ReadonlyMap<string, Verdict> = new Map([
   ["gold", { unjudged: "math-verify cannot parse the task's answer" }],
 ]);
 
-/** Reads the lines of `verify.py`, up to the first one that is none of its words. */
+/** Reads the lines of `verify.py`, up to the first line that is none of the script's words. */
 function readVerdicts(stdout: string): Verdict[] {
   const verdicts = stdout.split("\n").slice(0, -1).map((line) => VERDICTS.get(line));
   const end = verdicts.indexOf(undefined);

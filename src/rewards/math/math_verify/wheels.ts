@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import { defaultCacheDir } from "../../../sandbox/image/cache_dir.ts";
 
-/** A wheel of math-verify or of a library that it needs. All are pure Python. */
+/** A wheel of math-verify or of a library that math-verify needs. All are pure Python. */
 export interface Wheel {
   /** Name on the package index. */
   readonly name: string;
@@ -31,12 +31,12 @@ function wheel(name: string, version: string, sha256: string): Wheel {
   return { name, version, file: `${name.replace("-", "_")}-${version}-py3-none-any.whl`, sha256 };
 }
 
-/** Returns the folder of the wheels in a cache folder, which is by default that of base images. */
+/** Returns the folder of the wheels in a cache folder, which is by default the folder of base images. */
 export function wheelFolder(cacheDir: string = defaultCacheDir()): string {
   return resolve(cacheDir, "math-verify");
 }
 
-/** Returns the first wheel that a cache folder does not have; `undefined` if it has all. */
+/** Returns the first wheel that a cache folder lacks; `undefined` if the folder has all wheels. */
 export function findMissingWheel(cacheDir?: string): Wheel | undefined {
   return WHEELS.find(({ file }) => {
     try {
@@ -51,7 +51,7 @@ export function findMissingWheel(cacheDir?: string): Wheel | undefined {
 /**
  * Checks that the wheels exist. Their hashes are checked when the image is built.
  *
- * @throws {Deno.errors.NotFound} if one is missing.
+ * @throws {Deno.errors.NotFound} if a wheel is missing.
  */
 export function requireWheels(cacheDir?: string): void {
   const missing = findMissingWheel(cacheDir);
