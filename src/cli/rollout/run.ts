@@ -142,10 +142,6 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   if (tokens !== undefined) await requirePolicyForTraining(resolved, { format: tokens.format, signal });
   const profile = await withTimeScale(await resolveProfile(flags, signal), { ...flags, signal });
   const { concurrency, poolSize } = sizesOf(flags, resolved);
-  if (flags.tasks !== undefined) {
-    const columns = columnsOf(flags);
-    await requireTasks(flags.tasks, { split, limit, columns, answerReader: answerReaderOf(flags) });
-  }
   const summary = new Summary({
     samples: branch ? 1 : samples,
     rewardsGain: builtIn?.rewardsGain,
@@ -162,6 +158,10 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
       stack,
     })
     : undefined;
+  if (flags.tasks !== undefined) {
+    const columns = columnsOf(flags);
+    await requireTasks(flags.tasks, { split, limit, columns, answerReader: answerReaderOf(flags) });
+  }
   const tasks = tauBench?.tasks ?? workspace?.tasks ?? flags.tasks ?? [];
   const { cacheDir, reset: resetMode } = flags;
   const pool = createLazyPool({ profile, size: poolSize, cacheDir, stack, resetMode });
