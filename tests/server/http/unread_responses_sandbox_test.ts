@@ -50,7 +50,7 @@ Deno.test(
   "clients that do not read are disconnected when their owner has too many of them",
   options,
   async () => {
-    const { server, waiting } = await serve(new UnreadResponses({ maxBytes: 40 * MB, afterMs: 200 }));
+    const { server, waiting } = await serve(new UnreadResponses({ maxBytes: 40 * MB, afterMs: 1_000 }));
     await using _server = server;
     const unread: Deno.TcpConn[] = [];
     for (let count = 1; count <= 4; count++) unread.push(await send(server, "alice"));
