@@ -6,6 +6,7 @@ import type { GradeContext, Score } from "../rewards/grader.ts";
 import type { Checkpoint, CheckpointEvery, CheckpointOptions } from "../sandbox/contract/checkpoint.ts";
 import type { ExecOptions, ExecResult, ProgramOptions } from "../sandbox/contract/exec.ts";
 import { EXEC_FIELDS } from "../sandbox/contract/exec_fields.ts";
+import type { CheckpointMemoryOptions } from "../sandbox/checkpoint/state_memory.ts";
 import type { BranchingPool, SandboxAcquireOptions } from "../sandbox/contract/pool.ts";
 import { checkEvery, checkSeed } from "../sandbox/exec_check.ts";
 import { scoreSchema } from "../wire/v1_grade.ts";
@@ -378,8 +379,10 @@ export class PaddockClient implements BranchingPool, AsyncDisposable {
   }
 }
 
-/** Those of other pools, whose place a client may take, are ignored: a server has owners and memory of its own. */
-const ACQUIRE_OPTIONS: Readonly<Record<keyof AcquireOptions | keyof SandboxAcquireOptions, true>> = {
+/** Options of other pools, whose place a client may take, are ignored: a server has separate owners and memory. */
+const ACQUIRE_OPTIONS: Readonly<
+  Record<keyof AcquireOptions | keyof SandboxAcquireOptions | keyof CheckpointMemoryOptions, true>
+> = {
   owner: true,
   once: true,
   near: true,

@@ -1,12 +1,7 @@
 import { checkOptionNames } from "./contract/known_options.ts";
 import { SessionClosedError } from "../errors.ts";
-import type {
-  CaptureOptions,
-  Checkpoint,
-  ForkOptions,
-  RecoveryOptions,
-  RestoreOptions,
-} from "./contract/checkpoint.ts";
+import type { RecoveryOptions } from "./checkpoint/recovery.ts";
+import type { CaptureOptions, Checkpoint, ForkOptions, RestoreOptions } from "./contract/checkpoint.ts";
 import type { ExecOptions, ExecResult, ResumeOptions, ToolAnswer, WaitingCall } from "./contract/exec.ts";
 import type { BranchingLease, BranchingSession, ResetOptions } from "./contract/pool.ts";
 import type { ShellOptions, ShellResult } from "./contract/shell.ts";

@@ -11,13 +11,14 @@ import {
   type SessionState,
 } from "./checkpoint/state.ts";
 import type { Reseeding } from "./checkpoint/transfer.ts";
+import type { RecoveryOptions } from "./checkpoint/recovery.ts";
+import { type StateMemoryOptions, statesOf } from "./checkpoint/state_memory.ts";
 import type {
   CaptureOptions,
   Checkpoint,
   CheckpointEvery,
   CheckpointOptions,
   ForkOptions,
-  RecoveryOptions,
   RestoreOptions,
 } from "./contract/checkpoint.ts";
 import { checkOptionNames } from "./contract/known_options.ts";
@@ -238,7 +239,7 @@ export class Session implements BranchingSession {
     checkOptionNames("checkpoint", options);
     const { owner = "", memory, refuseLost, signal } = options;
     const scope = await this.#source.checkpointScope();
-    const { states = scope.compressor.memoryOf(owner) } = options;
+    const states = statesOf(options) ?? scope.compressor.memoryOf(owner);
     const captured = await this.#enqueue(async () => { // an exec that comes later changes neither
       const waiting = memory === false ? undefined : await this.#waiting.seal({ owner });
       if (waiting) return { waiting };
@@ -253,7 +254,7 @@ export class Session implements BranchingSession {
   /** Replaces the state by that of a checkpoint. See {@linkcode BranchingSession.restore}. */
   async restore(checkpoint: Checkpoint, options: RestoreOptions = {}): Promise<void> {
     checkOptionNames("restore", options);
-    const { seed, reseed = seed !== undefined, states, signal } = options;
+    const { seed, reseed = seed !== undefined, signal } = options;
     checkSeed(seed);
     const { stateBytes, expand, state: base, waiting } = await openCheckpoint(
       checkpoint,
@@ -262,7 +263,7 @@ export class Session implements BranchingSession {
     );
     if (waiting && reseed) throw refuseReseeding();
     await this.#enqueue(async () => {
-      using _room = await states?.reserve(stateBytes, signal);
+      using _room = await statesOf(options)?.reserve(stateBytes, signal);
       const state = await expand();
       await this.#waiting.end();
       const isKept = await this.#restoreState(state, { reseed, seed });
@@ -274,10 +275,10 @@ export class Session implements BranchingSession {
   /** Returns leases of copies of the session. See {@linkcode BranchingSession.fork}. */
   async fork(count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
     checkOptionNames("fork", options);
-    const { seed, states, signal } = options;
+    const { seed, signal } = options;
     return await forkSession(count, {
       seed,
-      capture: () => this.captureState({ states, signal }),
+      capture: () => this.captureState({ states: statesOf(options), signal }),
       copy: async ({ bytes }, reseeding) => {
         const { session, lease } = await this.#source.openCopy(signal);
         return await disposeUnless(lease, session.restoreState(bytes, { ...reseeding, signal }));
@@ -289,7 +290,7 @@ export class Session implements BranchingSession {
    * Captures the state as it is between two calls. It is not compressed, and not authenticated. Dispose it when it is not
    * used any more.
    */
-  async captureState(options: Omit<CaptureOptions, "owner">): Promise<SessionState> {
+  async captureState(options: Omit<CaptureOptions, "owner"> & StateMemoryOptions): Promise<SessionState> {
     return await this.#enqueue(() => this.#captureState(options), { signal: options.signal });
   }
 
@@ -380,7 +381,7 @@ export class Session implements BranchingSession {
   }
 
   async #captureState(
-    { memory = true, states, refuseLost, signal }: Omit<CaptureOptions, "owner">,
+    { memory = true, states, refuseLost, signal }: Omit<CaptureOptions, "owner"> & StateMemoryOptions,
   ): Promise<SessionState> {
     const { maxBytes } = await this.#source.checkpointScope();
     const link = await this.#interpreter.ensure();

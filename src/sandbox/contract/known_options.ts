@@ -6,6 +6,7 @@
 import { requireKnownOptions } from "../../options.ts";
 import type { CaptureOptions, CheckpointOptions, ForkOptions, RestoreOptions } from "./checkpoint.ts";
 import type { ResumeOptions } from "./exec.ts";
+import type { CheckpointMemoryOptions, StateMemoryOptions } from "../checkpoint/state_memory.ts";
 import type { ResetOptions, SandboxAcquireOptions } from "./pool.ts";
 
 type Names<Options> = Readonly<Record<keyof Options, true>>;
@@ -20,11 +21,11 @@ const RESUME: Names<ResumeOptions> = {
   tools: true,
 };
 const RESET: Names<ResetOptions> = { mode: true, seed: true, signal: true };
-const READ: Names<CheckpointOptions> = { owner: true, states: true, signal: true };
-const CAPTURE: Names<CaptureOptions> = { ...READ, memory: true, refuseLost: true };
-const RESTORE: Names<RestoreOptions> = { ...READ, reseed: true, seed: true };
-const FORK: Names<ForkOptions> = { ...READ, seed: true };
-const ACQUIRE: Names<SandboxAcquireOptions> = {
+const READ: Names<CheckpointOptions & StateMemoryOptions> = { owner: true, states: true, signal: true };
+const CAPTURE: Names<CaptureOptions & StateMemoryOptions> = { ...READ, memory: true, refuseLost: true };
+const RESTORE: Names<RestoreOptions & StateMemoryOptions> = { ...READ, reseed: true, seed: true };
+const FORK: Names<ForkOptions & StateMemoryOptions> = { ...READ, seed: true };
+const ACQUIRE: Names<SandboxAcquireOptions & CheckpointMemoryOptions> = {
   seed: true,
   checkpointEvery: true,
   checkpointMemory: true,
