@@ -47,3 +47,16 @@ export async function childrenCpuMs(): Promise<number> {
   const ticks = Number(fields[13]) + Number(fields[14]); // cutime and cstime, in hundredths of a second
   return ticks * 10;
 }
+
+/** Milliseconds of a clock tick, in which Linux counts the CPU time of a process. */
+const TICK_MS = 10;
+
+/** Returns the CPU time of this process and its descendants that live, in milliseconds. */
+export async function treeCpuMs(): Promise<number> {
+  const times = (await processTree(Deno.pid)).map(async (pid) => {
+    const text = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => ""); // it has ended
+    const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+    return TICK_MS * (Number(fields[11] ?? 0) + Number(fields[12] ?? 0));
+  });
+  return (await Promise.all(times)).reduce((sum, ms) => sum + ms, 0);
+}

@@ -23,6 +23,10 @@ class Stub {
   readonly #spec: CodeToolSpec;
   readonly #classes: string[] = [];
   readonly #classNames = new Set<string>();
+  /** Names of the classes whose members are being written. */
+  readonly #open = new Set<string>();
+  /** Names of the classes of schemas, so that a schema that contains itself is one class. */
+  readonly #classOf = new Map<JsonSchema, string>();
 
   constructor(spec: CodeToolSpec) {
     this.#spec = spec;
@@ -72,6 +76,7 @@ class Stub {
           others.map((each) => JSON.stringify(each)).join(", ")
         }`]),
     ].join("\n").split("\n").map((line) => escapeDoc(line).trimEnd());
+    if (lines.join("") === "") return ["    ..."];
     return lines.length === 1
       ? [`    """${lines[0]}"""`]
       : [`    """`, ...lines.map((line) => line === "" ? "" : `    ${line}`), `    """`];
@@ -115,11 +120,17 @@ class Stub {
     if (members.length === 0) return `dict[str, ${this.#typeOf(schema.additionalProperties, at)}]`;
     if (!members.every(([name]) => isPythonIdentifier(name))) return "dict[str, Any]";
     const required = new Set(Array.isArray(schema.required) ? schema.required : []);
+    const found = this.#classOf.get(schema);
+    // The class may not be complete yet: a name in quotes refers to it from within.
+    if (found !== undefined) return this.#open.has(found) ? JSON.stringify(found) : found;
     const name = this.#className(at.path);
+    this.#classOf.set(schema, name);
+    this.#open.add(name);
     const lines = members.map(([member, inner]) => {
       const type = this.#typeOf(inner, { ...at, path: [...at.path, member] });
       return `    ${member}: ${required.has(member) ? type : `NotRequired[${type}]`}`;
     });
+    this.#open.delete(name);
     this.#classes.push([`class ${name}(TypedDict):`, ...lines].join("\n"));
     return name;
   }
@@ -160,7 +171,11 @@ function isBase64({ contentEncoding, format }: JsonSchema): boolean {
 
 function union(types: readonly string[]): string {
   const distinct = [...new Set(types)];
-  return distinct.length === 0 || distinct.includes("Any") ? "Any" : distinct.join(" | ");
+  if (distinct.length === 0 || distinct.includes("Any")) return "Any";
+  // Python joins no name in quotes with `|`.
+  const quoted = distinct.find((type) => type.startsWith('"'));
+  if (quoted === undefined) return distinct.join(" | ");
+  return JSON.stringify(distinct.map((type) => type.startsWith('"') ? JSON.parse(type) : type).join(" | "));
 }
 
 function objectOf(value: unknown): Readonly<Record<string, unknown>> {

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import * as z from "zod";
 import { pythonStubs, tool, withPythonNames } from "../../../mod/tools.ts";
 import { toolSpec } from "../../../src/tools/tool_arguments.ts";
@@ -95,7 +95,13 @@ Deno.test("pythonStubs() follows references within a schema, and ends where they
     true,
     text,
   );
-  assertEquals(text.match(/^class /gm)?.length, 5);
+  assertStringIncludes(text, 'class WalkNode(TypedDict):\n    next: NotRequired["WalkNode | None"]');
+  assertEquals(text.match(/^class /gm)?.length, 1);
+  const tree = { type: "object", properties: { parts: { type: "array", items: { $ref: "#/$defs/tree" } } } };
+  const both = { type: "object", properties: { a: { $ref: "#/$defs/tree" }, b: { $ref: "#/$defs/tree" } } };
+  const shared = stubs({ name: "cut", description: "", parameters: { ...both, $defs: { tree } } });
+  assertStringIncludes(shared, 'class CutA(TypedDict):\n    parts: NotRequired[list["CutA"]]');
+  assertStringIncludes(shared, "def cut(a: CutA = ..., b: CutA = ...) -> Any:\n    ...");
 });
 
 Deno.test("withPythonNames() keeps functions apart from the builtins, and modules apart from names of paddock", () => {
