@@ -4,6 +4,7 @@ import type { GatewayError } from "./gateway_error.ts";
 import type { LiveSession } from "./live_session.ts";
 import type { ModelRequest } from "./model_request.ts";
 import type { SampledTurn } from "./session/session_row.ts";
+import { canHaveSchema } from "./session/turn_sampling.ts";
 
 /** Milliseconds between two texts that keep a connection open. */
 const KEEP_ALIVE_MS = 10_000;
@@ -30,8 +31,7 @@ export async function deliver(c: AppContext, options: DeliveryOptions): Promise<
   const leave = new AbortController();
   const signal = AbortSignal.any([c.get("signal"), leave.signal]);
   c.set("isCounted", true); // the body is sent as the agent reads it
-  const ignored = request.ignoredTools.slice(0, 16).map((name) => name.replace(/[^\w.-]/g, "?").slice(0, 40));
-  const headers = { ...(ignored.length > 0 && { "x-paddock-ignored-tools": ignored.join(",") }) };
+  const headers = ignoredHeaders(request);
   if (!request.stream) {
     const turn = await live.answer(request, { signal });
     const body = JSON.stringify(dialect.toJson(turn.answer, request));
@@ -53,6 +53,16 @@ export async function deliver(c: AppContext, options: DeliveryOptions): Promise<
   return new Response(body, {
     headers: { "content-type": "text/event-stream", "cache-control": "no-store", ...headers },
   });
+}
+
+/** Names in headers what the agent asked for and the model server did not get. */
+function ignoredHeaders({ ignoredTools, sampling, tools, toolChoice }: ModelRequest): Record<string, string> {
+  const names = ignoredTools.slice(0, 16).map((name) => name.replace(/[^\w.-]/g, "?").slice(0, 40));
+  const dropsSchema = sampling.jsonSchema !== undefined && !canHaveSchema({ tools, toolChoice });
+  return {
+    ...(names.length > 0 && { "x-paddock-ignored-tools": names.join(",") }),
+    ...(dropsSchema && { "x-paddock-ignored": "json-schema" }),
+  };
 }
 
 /** Waits for the sample, for a time. Rejects if it fails before. */

@@ -240,7 +240,9 @@ Deno.test("gateway sends a JSON schema to the model server's constrained decodin
   await (await test.send(CHAT, chat([user("a")], { response_format: format, tools: undefined }), { key }))
     .text();
   assertEquals(JSON.parse(test.model.sampled[0]?.body.sampling_params.json_schema), schema);
-  await (await test.send(CHAT, chat([user("b")], { response_format: format }), { key })).text();
+  const offering = await test.send(CHAT, chat([user("b")], { response_format: format }), { key });
+  await offering.text();
+  assertEquals(offering.headers.get("x-paddock-ignored"), "json-schema");
   const { json_schema: withTools } = test.model.sampled[1]?.body.sampling_params;
   assertEquals(withTools, undefined, "it could call no tool");
 });

@@ -22,7 +22,7 @@ export interface TurnSamplingOptions {
  * @throws {GatewayError} `context_length` if nothing is left; `invalid` if the choice of tools cannot be enforced.
  */
 export function samplingOf(
-  { sampling, tools, toolChoice: { mode } }: ModelRequest,
+  { sampling, tools, toolChoice: asked }: ModelRequest,
   { prompt: { ids, text }, toolChoice, session }: TurnSamplingOptions,
 ): Sampling {
   const { sampling: own = {}, samplingFrom = "session", contextTokens = Infinity } = session;
@@ -31,8 +31,7 @@ export function samplingOf(
   if (left < 1) throw contextError({ prompt: ids.length, limit: contextTokens });
   const limits = [sampling.maxTokens, own.maxTokens, left].filter((limit) => limit !== undefined);
   const maxTokens = Math.min(...limits);
-  // a reply that must be JSON of the schema could call no tool
-  const jsonSchema = tools.length > 0 && mode !== "none" ? undefined : merged.jsonSchema;
+  const jsonSchema = canHaveSchema({ tools, toolChoice: asked }) ? merged.jsonSchema : undefined;
   const isByGrammar = toolChoice !== undefined && session.format !== undefined && jsonSchema === undefined;
   const grammar = isByGrammar
     ? callGrammar(toolChoice, {
@@ -42,6 +41,11 @@ export function samplingOf(
     })
     : undefined;
   return { ...merged, jsonSchema, grammar, maxTokens: maxTokens === Infinity ? undefined : maxTokens };
+}
+
+/** Returns whether the replies of a request may have to be JSON of a schema: such a reply can call no tool. */
+export function canHaveSchema({ tools, toolChoice }: Pick<ModelRequest, "tools" | "toolChoice">): boolean {
+  return tools.length === 0 || toolChoice.mode === "none";
 }
 
 /** Returns what constrains a reply, if anything does. */
