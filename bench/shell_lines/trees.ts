@@ -35,7 +35,7 @@ export async function makeTrees(checkouts: string, to: string, names: ReadonlySe
 }
 
 async function compileSortedReaddir(to: string): Promise<void> {
-  const source = new URL("./sorted_readdir.c", import.meta.url).pathname;
+  const source = decodeURIComponent(new URL("./sorted_readdir.c", import.meta.url).pathname);
   const { success, stderr } = await new Deno.Command("cc", {
     args: ["-shared", "-fPIC", "-O1", "-o", to, source],
     stderr: "piped",
