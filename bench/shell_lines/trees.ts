@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { checkOut } from "./sources.ts";
 
 /** Version of Django's source distribution on PyPI. The lines of trajectories about Django read its files. */
@@ -35,7 +36,7 @@ export async function makeTrees(checkouts: string, to: string, names: ReadonlySe
 }
 
 async function compileSortedReaddir(to: string): Promise<void> {
-  const source = decodeURIComponent(new URL("./sorted_readdir.c", import.meta.url).pathname);
+  const source = fileURLToPath(new URL("./sorted_readdir.c", import.meta.url));
   const { success, stderr } = await new Deno.Command("cc", {
     args: ["-shared", "-fPIC", "-O1", "-o", to, source],
     stderr: "piped",

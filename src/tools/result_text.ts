@@ -1,3 +1,4 @@
+import { writeIntegers } from "../numbers/exact_numbers.ts";
 import { shownBundlesOf } from "../sandbox/display.ts";
 import type { ExecResult } from "../sandbox/contract/exec.ts";
 
@@ -93,12 +94,12 @@ export interface ResultJsonOptions {
 }
 
 /**
- * Returns the result of a tool as JSON; `undefined` gives `null`.
+ * Returns the result of a tool as JSON; `undefined` gives `null`, and integers have all of their digits.
  *
- * @throws {TypeError} when the value is circular or contains a bigint.
+ * @throws {TypeError} when the value is circular.
  */
 export function resultJson(value: unknown, options: ResultJsonOptions = {}): string {
-  const json = JSON.stringify(value, null, options.indent) ?? "null";
+  const json = JSON.stringify(value, writeIntegers, options.indent) ?? "null";
   return options.ascii ? json.replace(/[\x80-\uffff]/g, escapeCharacter) : json;
 }
 

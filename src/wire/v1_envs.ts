@@ -38,7 +38,7 @@ export const taskBodySchema = z.strictObject({
 }).meta({ id: "Task" });
 
 /** Options of which blocks of a reply run in the env `python`. */
-export const runnableBlocksShape = {
+const runnableBlocksShape = {
   runUnlabeled: z.boolean().optional().describe("true: blocks without a tag run; default: false"),
   runThoughts: z.boolean().optional().describe("true: blocks inside thoughts run; default: false"),
 };

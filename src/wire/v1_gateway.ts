@@ -34,6 +34,27 @@ export const gatewaySamplingSchema = z.strictObject({
   stop: z.array(z.string()).max(64).optional(),
 }).meta({ id: "GatewaySampling" });
 
+const namedGrader = z.strictObject({
+  grader: z.string().max(MAX_NAME_CHARACTERS),
+  file: z.string().min(1).max(MAX_PATH_CHARACTERS).optional()
+    .describe(
+      "file of the sandbox that is graded in place of the last reply; one in .py is graded as a program",
+    ),
+});
+const tests = z.strictObject({
+  tests: z.strictObject({
+    code: z.string().describe(
+      "Python that runs beside the files that the agent left; its last value is the score",
+    ),
+    files: filesSchema.optional(),
+    timeout_seconds: z.number().positive().max(MAX_TIMEOUT_SECONDS).optional(),
+  }),
+});
+const grader = z.union([namedGrader, tests]);
+
+/** A grader of a session: one of the gateway by its name, or tests. */
+export type GatewayGrader = z.output<typeof grader>;
+
 /** A session to open. */
 export const openGatewaySessionSchema = z.strictObject({
   task: z.strictObject({
@@ -57,27 +78,15 @@ export const openGatewaySessionSchema = z.strictObject({
     profile: z.string().max(MAX_PATH_CHARACTERS).optional().describe("that of the server"),
     seed: z.int().optional(),
   }).optional().describe("a sandbox that ends with the session, and that the session's key opens"),
+  grader: grader.optional().describe("scores the session when its reward is {}"),
 }).meta({ id: "OpenGatewaySession" });
 
-/** How a session ends: a reward, the score of a grader, or the score of tests. */
+/** How a session ends: a reward, the score of a grader, or the score of tests; `{}` is the grader of the session. */
 export const gatewayRewardSchema = z.union([
   z.strictObject({ reward: z.number().nullable(), reward_parts: parts.optional() }),
-  z.strictObject({
-    grader: z.string().max(MAX_NAME_CHARACTERS),
-    file: z.string().min(1).max(MAX_PATH_CHARACTERS).optional()
-      .describe(
-        "file of the sandbox that is graded in place of the last reply; one in .py is graded as a program",
-      ),
-  }),
-  z.strictObject({
-    tests: z.strictObject({
-      code: z.string().describe(
-        "Python that runs beside the files that the agent left; its last value is the score",
-      ),
-      files: filesSchema.optional(),
-      timeout_seconds: z.number().positive().max(MAX_TIMEOUT_SECONDS).optional(),
-    }),
-  }),
+  namedGrader,
+  tests,
+  z.strictObject({}).describe("the grader with which the session was opened"),
 ]).meta({ id: "GatewayReward" });
 
 /** Copies of a session to open. */

@@ -283,8 +283,8 @@ async function importsOf(
 
 function parseReply<Result>(result: ExecResult, schema: z.core.$ZodType<Result>): Result {
   if (result.status !== "ok") {
-    const traceback = "error" in result ? result.error.traceback : "";
-    throw new PythonFileError(reasonOf(result), { traceback });
+    const traceback = withoutOwnFrames("error" in result ? result.error.traceback : "");
+    throw new PythonFileError(reasonOf(result), { traceback, place: lastPlace(traceback) });
   }
   if (typeof result.valueJson !== "string") {
     throw new PythonFileError("its result must have at most 1 MiB as JSON: it has more");
@@ -295,8 +295,26 @@ function parseReply<Result>(result: ExecResult, schema: z.core.$ZodType<Result>)
   const place = path === null ? undefined : line === null ? path : `${path}, line ${line}`;
   const hint = missing === undefined || missing === ""
     ? ""
-    : `; a package must be one of the profile of Python files, and a file of your own beside yours`;
+    : "; a package must be one of the profile of Python files (--python-profile), and a file of your own beside yours";
   throw new PythonFileError(`${message}${hint}`, { place, traceback });
+}
+
+/**
+ * A frame of a traceback in a file of the user. Paddock's modules and blocks have names in angle brackets, and modules of
+ * Python and of packages are below `/lib/python`.
+ */
+const USER_FRAME = /^ {2}File "(?!\/lib\/python)([^<"][^"]*)", line (\d+)/gm;
+
+/** Removes the frames before the first one in a file of the user. */
+function withoutOwnFrames(traceback: string): string {
+  const start = traceback.search(USER_FRAME);
+  const head = traceback.indexOf("\n") + 1;
+  return start < head ? traceback : traceback.slice(0, head) + traceback.slice(start);
+}
+
+function lastPlace(traceback: string): string | undefined {
+  const [, path, line] = [...traceback.matchAll(USER_FRAME)].at(-1) ?? [];
+  return path === undefined ? undefined : `${path}, line ${line}`;
 }
 
 /** Returns the reason why a call had no reply. */

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { Semaphore } from "../../async/semaphore.ts";
-import { type CheckpointError, errorMessage, SandboxError } from "../../errors.ts";
+import type { CheckpointError } from "../../errors.ts";
 import { requireKnownOptions } from "../../options.ts";
 import { type CheckpointOrigin, piecesOf, readCheckpoint } from "../../sandbox/checkpoint/checkpoint.ts";
 import { readHostKey } from "../../sandbox/checkpoint/host_key.ts";
@@ -22,6 +22,7 @@ import {
   warningsOf,
 } from "./saved_sessions.ts";
 import type { SessionRecord } from "./session_record.ts";
+import { LOCK, lockFolder } from "./state_folder.ts";
 import { canLinkIn, StateLinks } from "./state_links.ts";
 
 /** Options of {@linkcode StateDirectory.open}. */
@@ -49,24 +50,10 @@ export interface StateDirectoryOptions {
   readonly read?: ((bytes: Uint8Array) => Promise<Checkpoint>) | undefined;
 }
 
-/** The error of a folder that a server cannot use as its state directory. */
-export class StateDirectoryError extends SandboxError {
-  /** `in_use` if another server uses the folder; `unusable` if the folder must be changed. */
-  readonly code: "in_use" | "unusable";
-
-  constructor(message: string, { code, ...options }: ErrorOptions & Pick<StateDirectoryError, "code">) {
-    super(message, options);
-    this.code = code;
-  }
-}
-
-const LOCK = "lock";
 /** Text from which the key makes the secret of the server. The text is no record, as the text is not JSON. */
 const SECRET = "secret of the server";
 /** Sessions that are saved at once. */
 const MAX_WRITES = 8;
-/** Permission bits of the group and of others. */
-const SHARED_BITS = 0o077;
 
 /**
  * Folder with sessions that hibernate, which a later server continues. Each session has two files: the record,
@@ -113,12 +100,8 @@ export class StateDirectory implements Disposable {
   static async open(path: string, options: StateDirectoryOptions = {}): Promise<StateDirectory> {
     requireKnownOptions("open StateDirectory", options, OPTIONS);
     const { owners, origin, profile, onWarning = () => {}, onError = () => {}, read } = options;
-    const lock = await openPrivate(path);
+    const lock = await lockFolder(path);
     try {
-      if (!await lock.tryLock(true)) {
-        const message = `Cannot use state directory '${path}' as another server uses it`;
-        throw new StateDirectoryError(message, { code: "in_use" });
-      }
       const key = await readHostKey(path);
       const secret = new Uint8Array(await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(SECRET)));
       const saved = await readSavedSessions(path, { key, owners, origin });
@@ -283,45 +266,6 @@ function sizeOf(sessions: readonly (OtherSession | UnreadableSession)[]): number
 
 async function removeSession(folder: string, id: string): Promise<void> {
   for (const name of [`${id}${RECORD}`, `${id}${STATE}`]) await removeFile(join(folder, name));
-}
-
-/** Makes a missing folder, and opens the lock file. */
-async function openPrivate(path: string): Promise<Deno.FsFile> {
-  try {
-    await Deno.mkdir(path, { recursive: true, mode: 0o700 });
-    await requirePrivate(path);
-    return await Deno.open(join(path, LOCK), { create: true, write: true, mode: 0o600 });
-  } catch (cause) {
-    if (cause instanceof SandboxError) throw cause;
-    const message = `Cannot use state directory '${path}': ${errorMessage(cause)}`;
-    throw new StateDirectoryError(message, { code: "unusable", cause });
-  }
-}
-
-/** Closes an empty folder to other users, and refuses a folder with files that other users can use. */
-async function requirePrivate(path: string): Promise<void> {
-  const { mode, uid } = await Deno.stat(path);
-  const user = Deno.uid();
-  if (uid !== user) {
-    throw new StateDirectoryError(
-      `Cannot use state directory '${path}' as it must belong to the user of the server, ${user}: ` +
-        `it belongs to user ${uid}; run chown ${user} '${path}', or start the server as that user`,
-      { code: "unusable" },
-    );
-  }
-  if (mode === null || (mode & SHARED_BITS) === 0) return;
-  if (await isEmpty(path)) return await Deno.chmod(path, 0o700);
-  throw new StateDirectoryError(
-    `Cannot use state directory '${path}' as only its owner may use it: its mode is ${
-      (mode & 0o7777).toString(8)
-    }; run chmod 700 '${path}'`,
-    { code: "unusable" },
-  );
-}
-
-async function isEmpty(path: string): Promise<boolean> {
-  for await (const _ of Deno.readDir(path)) return false;
-  return true;
 }
 
 /** Names of the options. */

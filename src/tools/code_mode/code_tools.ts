@@ -1,7 +1,12 @@
 import * as z from "zod";
 import { errorMessage } from "../../errors.ts";
 import type { HostTool, HostToolContext } from "../../sandbox/host_tool.ts";
-import { type EncodedToolValue, encodeToolValue, ToolMedia } from "../../sandbox/tool_value.ts";
+import {
+  type EncodedToolValue,
+  encodeToolValue,
+  leastJsonLength,
+  ToolMedia,
+} from "../../sandbox/tool_value.ts";
 import type { ContentPart } from "../../message.ts";
 import type { Tool } from "../tool.ts";
 import { indexTools } from "../tool_caller.ts";
@@ -133,15 +138,22 @@ export class CodeTools {
     const fault = outcome?.fault;
     if (fault !== undefined) throw new CallFault(name, fault);
     const { maxResultBytes } = this.#limits;
-    const encoded = encodeToolValue(toValue(outcome?.value));
-    const bytes = encoded.json.length > maxResultBytes || 3 * encoded.json.length <= maxResultBytes
-      ? encoded.json.length
-      : new TextEncoder().encode(encoded.json).length;
+    const value = toValue(outcome?.value);
+    const least = leastJsonLength(value, maxResultBytes); // what is far too large is not serialized
+    if (least > maxResultBytes) throw tooLarge(name, maxResultBytes, least);
+    const encoded = encodeToolValue(value);
+    const { length } = encoded.json;
+    const isSmall = 3 * length <= maxResultBytes;
+    const bytes = isSmall || length > maxResultBytes ? length : new TextEncoder().encode(encoded.json).length;
     if (bytes <= maxResultBytes) return encoded;
-    const reason =
-      `the result of '${name}' must have at most ${maxResultBytes} bytes as JSON: it has ${bytes} or more`;
-    throw new CallFault(name, { kind: "error", reason, expected: true });
+    throw tooLarge(name, maxResultBytes, bytes);
   }
+}
+
+function tooLarge(name: string, maxBytes: number, bytes: number): CallFault {
+  const reason =
+    `the result of '${name}' must have at most ${maxBytes} bytes as JSON: it has ${bytes} or more`;
+  return new CallFault(name, { kind: "error", reason, expected: true });
 }
 
 /** What the calls of a block share. */

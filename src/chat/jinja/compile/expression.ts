@@ -234,7 +234,7 @@ function compileCompare(
 }
 
 /** Compiles the arguments of a call, filter or test. */
-export function compileArguments(node: CallArguments, scope: Scope): (frame: Frame) => Args {
+function compileArguments(node: CallArguments, scope: Scope): (frame: Frame) => Args {
   const args = node.args.map((arg) => compileExpression(arg, scope));
   const keywords = node.keywords.map(({ name, value }) => [name, compileExpression(value, scope)] as const);
   const rest = node.rest === undefined ? undefined : compileExpression(node.rest, scope);

@@ -7,7 +7,7 @@ for (const [first, ...others] of ["ǅǄǆ", "ǈǇǉ", "ǋǊǌ", "ǲǱǳ"].map((g
 }
 
 /** Returns the form of a character at the start of a word. */
-export function titleChar(char: string): string {
+function titleChar(char: string): string {
   const known = TITLE[char];
   if (known !== undefined) return known;
   const [first = "", ...rest] = char.toUpperCase();

@@ -123,7 +123,7 @@ function orderItems(
 }
 
 /** Compares texts by code points. UTF-16 has another order where characters take two units. */
-export function compareStrings(a: string, b: string): number {
+function compareStrings(a: string, b: string): number {
   if (!hasSurrogates(a) && !hasSurrogates(b)) return a < b ? -1 : a > b ? 1 : 0;
   const [x, y] = [charsOf(a), charsOf(b)];
   for (let at = 0; at < x.length && at < y.length; at++) {

@@ -137,7 +137,7 @@ export function floatText(value: number): string {
 }
 
 /** Writes an exponent with a sign and at least two digits. */
-export function exponentText(text: string): string {
+function exponentText(text: string): string {
   return text.replace(/e([+-])(\d)$/, "e$10$2");
 }
 
@@ -147,7 +147,7 @@ function asciiDigits(text: string): string {
 }
 
 /** Returns the value of a decimal digit of any script. */
-export function decimalValue(char: string): number {
+function decimalValue(char: string): number {
   let value = 0;
   for (let code = (char.codePointAt(0) ?? 0) - 1; value < 9; code--, value++) {
     if (!/\p{Nd}/u.test(String.fromCodePoint(code))) break;

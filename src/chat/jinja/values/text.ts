@@ -92,7 +92,7 @@ export function isPrintableChar(char: string): boolean {
 }
 
 /** Writes a character as an escape of Python. */
-export function escapeChar(char: string): string {
+function escapeChar(char: string): string {
   const code = char.codePointAt(0) ?? 0;
   const hex = code.toString(16);
   if (code <= 0xff) return `\\x${hex.padStart(2, "0")}`;
