@@ -14,7 +14,10 @@ export interface Outcome {
 const MAX_OUTPUT = 500_000;
 const TIMEOUT_MS = 5_000;
 
-/** Runs a line in bash in a copy of a tree. Returns `undefined` if the line does not end in time or prints too much. */
+/**
+ * Runs a line in bash in a copy of a tree. Returns `undefined` if the line does not end in time, prints too much, or
+ * leaves paths that are too long to be listed.
+ */
 export async function runNative(script: string, tree: string, cwd: string): Promise<Outcome | undefined> {
   const folder = await Deno.makeTempDir();
   try {
@@ -29,12 +32,14 @@ export async function runNative(script: string, tree: string, cwd: string): Prom
       signal,
     }).output();
     if (ended || (!success && signal.aborted) || stdout.length > MAX_OUTPUT) return undefined;
+    const changes = await listChanges(`${folder}/tree`, before);
+    if (!changes) return undefined;
     return {
       stdout: toText(stdout),
       stderr: new TextDecoder().decode(stderr.subarray(0, 2000)),
       complains: stderr.length > 0,
       exitCode: code,
-      changes: withoutHome(await listChanges(`${folder}/tree`, before)),
+      changes: withoutHome(changes),
     };
   } finally {
     await new Deno.Command("rm", { args: ["-rf", folder] }).output();
@@ -101,9 +106,10 @@ async function listTree(tree: string): Promise<string> {
   return list;
 }
 
-async function listChanges(tree: string, before: string): Promise<Record<string, string>> {
+async function listChanges(tree: string, before: string): Promise<Record<string, string> | undefined> {
   const code = `import sys\nprint(json.dumps(changes(${JSON.stringify(tree)}, json.load(sys.stdin))))`;
-  return JSON.parse(await python(code, before));
+  const list = await python(code, before);
+  return list === "" ? undefined : JSON.parse(list);
 }
 
 async function python(code: string, stdin: string): Promise<string> {

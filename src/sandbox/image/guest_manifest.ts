@@ -158,6 +158,7 @@ import find from "../guest/shell/gnu/files/find.ts" with { type: "text" };
 import ls from "../guest/shell/gnu/files/ls.ts" with { type: "text" };
 import mode from "../guest/shell/gnu/files/mode.ts" with { type: "text" };
 import operands from "../guest/shell/gnu/files/operands.ts" with { type: "text" };
+import owner from "../guest/shell/gnu/files/owner.ts" with { type: "text" };
 import remove from "../guest/shell/gnu/files/remove.ts" with { type: "text" };
 import resolve from "../guest/shell/gnu/files/resolve.ts" with { type: "text" };
 import split from "../guest/shell/gnu/files/split.ts" with { type: "text" };
@@ -202,6 +203,7 @@ import sort from "../guest/shell/gnu/text/sort.ts" with { type: "text" };
 import tr from "../guest/shell/gnu/text/tr.ts" with { type: "text" };
 import tsort from "../guest/shell/gnu/text/tsort.ts" with { type: "text" };
 import unifiedDiff from "../guest/shell/gnu/text/unified_diff.ts" with { type: "text" };
+import zgrep from "../guest/shell/gnu/text/zgrep.ts" with { type: "text" };
 import timeZone from "../guest/shell/gnu/time_zone.ts" with { type: "text" };
 import xargs from "../guest/shell/gnu/xargs.ts" with { type: "text" };
 import backgroundJob from "../guest/shell/jobs/background_job.ts" with { type: "text" };
@@ -395,6 +397,8 @@ export const SHELL_FILES: GuestSources = {
   text_encoding: textEncoding,
   file_kinds: fileKinds,
   file,
+  file_format: fileFormat,
+  owner,
   split,
   truncate,
   expression,
@@ -409,6 +413,7 @@ export const SHELL_FILES: GuestSources = {
   iconv,
   pager,
   shuf,
+  zgrep,
   tsort,
   rare_commands: rareCommands,
   clock,
@@ -460,7 +465,6 @@ export const SHELL_FILES: GuestSources = {
   expr,
   resolve,
   copy,
-  file_format: fileFormat,
   mode,
   create,
   du,

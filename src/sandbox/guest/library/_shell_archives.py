@@ -265,7 +265,7 @@ class Tar:
                 archive.addfile(info)
         if info.isdir() and not self.has("no-recursion"):
             entries = os.listdir(full)
-            for entry in sorted(entries) if self.options.get("sort") == "name" else entries:
+            for entry in sorted(entries):  # folders list their entries by name
                 self._add(archive, folder, name.rstrip("/") + "/" + entry if name != "/" else "/" + entry, newest)
 
     def _set_owner(self, info):

@@ -213,6 +213,9 @@ class Gzip:
         if self.lists:
             self._list(path, data)
             return
+        if self._passes(data):
+            self._print(data)
+            return
         members = list(self._members(data, path))
         text = b"".join(self._texts(data, path, members))
         if target is not None and self.has("N") and members and members[0].name:
@@ -255,9 +258,12 @@ class Gzip:
         if data.strip(b"\0"):
             self.report(Problem(f"{shown}: decompression OK, trailing garbage ignored", WARNING, "\n"))
 
+    def _passes(self, data):
+        return data[:2] != MAGIC and len(data) > 0 and self.has("f") and self.to_stdout
+
     def _texts(self, data, shown, members=None):
         """Returns the texts of the members. With `-f`, other data passes to stdout as it is."""
-        if data[:2] != MAGIC and len(data) > 0 and self.has("f") and self.to_stdout:
+        if self._passes(data):
             return [data]
         return [member.text for member in (self._members(data, shown) if members is None else members)]
 

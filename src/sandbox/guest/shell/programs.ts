@@ -150,6 +150,8 @@ const rareModule = new LazyModule(() => import("./rare_commands.ts"));
 const RARE_COMMANDS: Readonly<Record<RareCommand, true>> = {
   awk: true,
   base32: true,
+  chgrp: true,
+  chown: true,
   cksum: true,
   csplit: true,
   factor: true,
@@ -162,6 +164,7 @@ const RARE_COMMANDS: Readonly<Record<RareCommand, true>> = {
   less: true,
   md5sum: true,
   more: true,
+  nawk: true,
   numfmt: true,
   od: true,
   rg: true,
@@ -175,6 +178,11 @@ const RARE_COMMANDS: Readonly<Record<RareCommand, true>> = {
   truncate: true,
   tsort: true,
   xxd: true,
+  zegrep: true,
+  zfgrep: true,
+  zgrep: true,
+  zless: true,
+  zmore: true,
 };
 
 /** Makes a command that is loaded when it is first run. */

@@ -9,6 +9,7 @@ import { factor } from "./gnu/data/factor.ts";
 import { numfmt } from "./gnu/data/numfmt.ts";
 import { csplit } from "./gnu/files/csplit.ts";
 import { file } from "./gnu/files/file.ts";
+import { chgrp, chown } from "./gnu/files/owner.ts";
 import { split } from "./gnu/files/split.ts";
 import { truncate } from "./gnu/files/truncate.ts";
 import { rg } from "./gnu/ripgrep/ripgrep.ts";
@@ -16,11 +17,14 @@ import { fmt } from "./gnu/text/fmt.ts";
 import { iconv } from "./gnu/text/iconv.ts";
 import { less, more } from "./gnu/text/pager.ts";
 import { shuf } from "./gnu/text/shuf.ts";
+import { zegrep, zfgrep, zgrep, zless, zmore } from "./gnu/text/zgrep.ts";
 import { tsort } from "./gnu/text/tsort.ts";
 
 const COMMANDS = {
   awk,
   base32,
+  chgrp,
+  chown,
   cksum,
   csplit,
   factor,
@@ -33,6 +37,7 @@ const COMMANDS = {
   less,
   md5sum,
   more,
+  nawk: awk,
   numfmt,
   od,
   rg,
@@ -46,6 +51,11 @@ const COMMANDS = {
   truncate,
   tsort,
   xxd,
+  zegrep,
+  zfgrep,
+  zgrep,
+  zless,
+  zmore,
 } as const satisfies Readonly<Record<string, GnuCommand>>;
 
 /** Name of a command that is loaded when it is first run, so that a session without it starts as fast. */

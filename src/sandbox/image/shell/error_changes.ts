@@ -52,9 +52,11 @@ const NOTHING =
   /(\(this\.ctx,([\w$]+)\.redirections,[\w$]+==="exec"\?.{0,400}?\?\([\w$]+\.finish\(\),[\w$]+\("",)"",(this\.ctx\.state\.lastExitCode)(?=\)\))/g;
 /** Code of a function that tells whether a part of a command runs another command. */
 const SUBSTITUTES = 'const substitutesOfPaddock=(part)=>typeof part==="object"&&part!==null&&' +
-  "(/^(?:Arith)?CommandSubst/.test(part.type)||Object.values(part).some(substitutesOfPaddock));" +
+  "(/^(?:Arith)?CommandSubst/.test(part.type)&&part.body?.statements.length!==0||Object.values(part).some(substitutesOfPaddock));" +
   'const takeErrorsOfPaddock=(state)=>{const text=state.expansionStderr||"";state.expansionStderr="";return text};';
 
+/** Matches the expansion of a command substitution, which without a command keeps the last exit code. */
+const SUBSTITUTION = /(case"CommandSubstitution":\{)(?=let ([\w$]+)=[\w$]+\(([\w$]+)\.body\);if\(\2\)try)/g;
 /** Matches the message of `eval` about a script that cannot be parsed. */
 const EVALUATED = /(return [\w$]+\(`bash: eval: \$\{[\w$]+\.message\}\n`)(?=\))/g;
 
@@ -113,7 +115,8 @@ export function changeErrors(engine: string): string {
     1,
   );
   const evaluated = replace(complaining, EVALUATED, "$1,2", 1);
-  const script = findName(evaluated, SCRIPT).replaceAll("$", "$$$$");
-  const explained = replace(evaluated, SYNTAX, `$1syntaxOfPaddock($2,${script},$3)`, 2);
+  const emptied = replace(evaluated, SUBSTITUTION, '$1if($3.body.statements.length===0)return"";', 1);
+  const script = findName(emptied, SCRIPT).replaceAll("$", "$$$$");
+  const explained = replace(emptied, SYNTAX, `$1syntaxOfPaddock($2,${script},$3)`, 2);
   return `${IS_EXPANSION_ERROR}${SUBSTITUTES}${SYNTAX_TEXT}${replace(explained, STATEMENTS, END_LINE, 1)}`;
 }

@@ -415,7 +415,7 @@ class ExpressionParser {
           ? `${visit.shown}\n`
           : kind === "print0"
           ? `${visit.shown}\0`
-          : formatVisit(kind === "ls" ? LS_FORMAT : format, visit, search);
+          : formatVisit(kind === "ls" ? lsFormat(visit.status) : format, visit, search);
         if (file === undefined) context.print(text);
         else search.outputs.set(file, `${search.outputs.get(file) ?? ""}${text}`);
         return true;
@@ -593,7 +593,14 @@ function folderOf(path: string): string {
   return path.slice(0, Math.max(1, path.lastIndexOf("/")));
 }
 
-const LS_FORMAT = "%9i %6k %M %3n %-8u %-8g %8s %Tb %2Td %TH:%TM %p\n";
+const HALF_YEAR_MS = 15_778_476_000;
+
+/** Returns the format of `-ls`, which shows the year of an old file and the time of another. */
+function lsFormat({ changedMs }: FileStatus): string {
+  const age = Date.now() - changedMs;
+  return `%9i %6k %M %3n %-8u %-8g %8s %Tb %Te ${age >= 0 && age < HALF_YEAR_MS ? "%TH:%TM" : " %TY"} %p\n`;
+}
+
 const ESCAPES: Readonly<Record<string, string>> = { ...C_ESCAPES, "0": "\0" };
 
 /** Fills a format of `-printf`. */

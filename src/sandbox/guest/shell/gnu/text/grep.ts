@@ -14,7 +14,8 @@ import { globExpression } from "../glob.ts";
 import { type ParsedOptions, parseOptions } from "../options.ts";
 import { compileExpression, compilePerlExpression, findMatch, KEPT_GROUP } from "../regular_expression.ts";
 
-const OPTIONS =
+/** Options of `grep`. */
+export const GREP_OPTIONS =
   "E,extended-regexp:F,fixed-strings:G,basic-regexp:P,perl-regexp:e,regexp=:f,file=:i,ignore-case:y:" +
   "no-ignore-case:v,invert-match:w,word-regexp:x,line-regexp:c,count:color?:colour?:L,files-without-match:" +
   "l,files-with-matches:m,max-count=:o,only-matching:q,quiet:silent:s,no-messages:b,byte-offset:" +
@@ -64,7 +65,7 @@ type Syntax = "basic" | "extended" | "fixed" | "perl";
 const SYNTAXES: Readonly<Record<string, Syntax>> = { E: "extended", F: "fixed", G: "basic", P: "perl" };
 
 function searchInputs(args: readonly string[], context: CommandContext, initial: Syntax): number {
-  const options = parseOptions(args, OPTIONS, { exitCode: TROUBLE });
+  const options = parseOptions(args, GREP_OPTIONS, { exitCode: TROUBLE });
   if (options.has("V")) {
     context.print("grep (GNU grep) 3.8\n");
     return 0;

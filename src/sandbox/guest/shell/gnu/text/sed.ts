@@ -97,7 +97,8 @@ function readScript(name: string, context: CommandContext): string {
   try {
     return textOf(files.read(pathOf(cwd, name))).replace(/\n$/, "");
   } catch (error) {
-    return fail(`couldn't open file ${unicodeText(name)}: ${errorText(error)}`);
+    const message = `couldn't open file ${unicodeText(name)}: ${errorText(error)}`;
+    throw new UsageError(message, { exitCode: PANIC_CODE, hasHint: false });
   }
 }
 
