@@ -117,7 +117,11 @@ async function runModules(names: string[], flags: CPythonFlags, signal: AbortSig
   return unexpected === 0 ? EXIT.ok : EXIT.error;
 }
 
-function modulesOf(names: string[], { all }: CPythonFlags, { required, sockets, complete }: Expected): string[] {
+function modulesOf(
+  names: string[],
+  { all }: CPythonFlags,
+  { required, sockets, complete }: Expected,
+): string[] {
   const wrong = names.find((name) => !/^test_\w+(\.\w+)*$/.test(name));
   if (wrong !== undefined) {
     throw new UsageError(`Cannot run '${wrong}' as it must be the name of a test module`);

@@ -1,9 +1,13 @@
+import { fileURLToPath } from "node:url";
 import { checkOut } from "./sources.ts";
 
 /** Version of Django's source distribution on PyPI. The lines of trajectories about Django read its files. */
 const DJANGO_VERSION = "5.0.14";
 /** Folders of the root that a tree may have. */
 const ROOTS = ["testbed", "system", "workspace", "backup"];
+
+/** Files of `/etc` that bash sees: owners of files, and what lists folders by name. */
+export const SYSTEM_FILES = ["passwd", "group", "ld.so.preload", "sorted_readdir.so"];
 
 /** Working directory of the lines of a tree. */
 export function workingDirectory(tree: string): string {
@@ -19,6 +23,8 @@ export async function makeTrees(checkouts: string, to: string, names: ReadonlySe
   }
   await Deno.writeTextFile(`${to}/passwd`, "pyodide:x:0:0::/home/pyodide:/bin/bash\n");
   await Deno.writeTextFile(`${to}/group`, "pyodide:x:0:\n");
+  await Deno.writeTextFile(`${to}/ld.so.preload`, "/etc/sorted_readdir.so\n");
+  await compileSortedReaddir(`${to}/sorted_readdir.so`);
   const scripts = await checkOut(checkouts, "princeton-nlp/intercode", ["docker/bash_scripts"]);
   for (const number of [1, 2, 3, 4].filter((each) => names.has(`testbed${each}`))) {
     const script = await Deno.readTextFile(`${scripts}/docker/bash_scripts/setup_nl2b_fs_${number}.sh`);
@@ -29,15 +35,28 @@ export async function makeTrees(checkouts: string, to: string, names: ReadonlySe
   await dropFractions(to);
 }
 
-/** Sets the times of files to whole seconds, which an archive in the sandbox has too. */
+async function compileSortedReaddir(to: string): Promise<void> {
+  const source = fileURLToPath(new URL("./sorted_readdir.c", import.meta.url));
+  const { success, stderr } = await new Deno.Command("cc", {
+    args: ["-shared", "-fPIC", "-O1", "-o", to, source],
+    stderr: "piped",
+  }).output();
+  if (!success) throw new Error(`Cannot compile '${source}': ${new TextDecoder().decode(stderr)}`);
+}
+
+/**
+ * Sets the times of files to whole seconds, which an archive in the sandbox has too. All were read at the same time,
+ * after their last changes, so that a copy does not count as an access.
+ */
 async function dropFractions(folder: string): Promise<void> {
   const program = `
 import os, sys
+read = int(os.stat(sys.argv[1] + "/passwd").st_mtime)
 for folder, folders, files in os.walk(sys.argv[1]):
     for name in folders + files:
         path = os.path.join(folder, name)
         seconds = int(os.lstat(path).st_mtime)
-        os.utime(path, (seconds, seconds), follow_symlinks=False)`;
+        os.utime(path, (max(read, seconds), seconds), follow_symlinks=False)`;
   await new Deno.Command("/usr/bin/python3", { args: ["-c", program, folder] }).output();
 }
 
@@ -76,9 +95,7 @@ export function runConfined(
 ): Deno.Command {
   const binds = ["--ro-bind", "/usr", "/usr", "--ro-bind-try", "/etc/alternatives", "/etc/alternatives"];
   const links = ["bin", "lib", "lib64", "sbin"].flatMap((name) => ["--symlink", `usr/${name}`, `/${name}`]);
-  const owners = ["passwd", "group"].flatMap((
-    name,
-  ) => ["--ro-bind-try", `${tree}/../${name}`, `/etc/${name}`]);
+  const systemFiles = SYSTEM_FILES.flatMap((name) => ["--ro-bind", `${tree}/../${name}`, `/etc/${name}`]);
   const folders = ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"];
   const roots = ROOTS.flatMap((root) => ["--bind", `${tree}/${root}`, `/${root}`]);
   const homes = home ? ["--bind", home, "/home/pyodide"] : ["--dir", "/home/pyodide"];
@@ -96,7 +113,7 @@ export function runConfined(
   return new Deno.Command("bwrap", {
     args: [
       ...binds,
-      ...owners,
+      ...systemFiles,
       ...links,
       ...folders,
       ...roots,

@@ -22,6 +22,8 @@ export interface OpenGatewaySessionOptions {
   readonly sampling?: Readonly<Record<string, unknown>> | undefined;
   /** Whose parameter counts if the session and the agent give one. @default "session" */
   readonly samplingFrom?: "session" | "request" | undefined;
+  /** `auto`: the model chooses its tools freely, whatever the agent demands. @default the demand is enforced */
+  readonly toolChoice?: "auto" | undefined;
   /** What happens if the agent changes a message of the assistant. @default that of the gateway */
   readonly rewritten?: "branch" | "keep" | "refuse" | undefined;
   /** Seconds without a request after which the session ends. @default those of the gateway */
@@ -29,6 +31,11 @@ export interface OpenGatewaySessionOptions {
   /** Sandbox that ends with the session. @default none */
   readonly sandbox?:
     | { readonly profile?: string | undefined; readonly seed?: number | undefined }
+    | undefined;
+  /** Grader that scores the session if `grade()` names none, as the body of the HTTP API. @default none */
+  readonly grader?:
+    | { readonly grader: string; readonly file?: string | undefined }
+    | { readonly tests: { readonly code: string; readonly timeout_seconds?: number | undefined } }
     | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -75,9 +82,13 @@ export interface GatewaySessionHandle {
     reward: number | null,
     options?: GatewayRequestOptions & { parts?: Readonly<Record<string, number | null>> | undefined },
   ): Promise<GatewaySessionState>;
-  /** Ends the session with the score of a grader, of its last reply or of a file in its sandbox. */
+  /**
+   * Ends the session with the score of a grader, of its last reply or of a file in its sandbox.
+   *
+   * @param grader name of the grader; default: the one with which the session was opened
+   */
   grade(
-    grader: string,
+    grader?: string,
     options?: GatewayRequestOptions & { file?: string | undefined },
   ): Promise<GatewaySessionState>;
   /** Ends the session with the score of tests, which see the files that the agent left. */

@@ -1,10 +1,12 @@
 import * as z from "zod";
 import { SerialQueue } from "../async/semaphore.ts";
 import { ArgumentTypeError, SandboxLostError } from "../errors.ts";
+import { type StateMemoryOptions, statesOf } from "../sandbox/checkpoint/state_memory.ts";
 import type {
   CaptureOptions,
   Checkpoint,
   CheckpointEvery,
+  CheckpointOptions,
   ForkOptions,
   RestoreOptions,
 } from "../sandbox/contract/checkpoint.ts";
@@ -13,6 +15,7 @@ import type { BranchingLease, BranchingSession, ResetOptions } from "../sandbox/
 import type { ShellOptions, ShellResult } from "../sandbox/contract/shell.ts";
 import { checkExec, checkShell, SHELL_FIELDS } from "../sandbox/contract/exec_fields.ts";
 import { checkContents, checkPath, checkResetMode, checkSeed } from "../sandbox/exec_check.ts";
+import { checkOptionNames } from "../sandbox/contract/known_options.ts";
 import { readCheckpoint } from "../sandbox/checkpoint/checkpoint.ts";
 import { forkSession } from "../sandbox/checkpoint/fork.ts";
 import { disposeUnless } from "../sandbox/lease.ts";
@@ -29,21 +32,21 @@ import type { SharedSessionsBucket } from "./shared_sessions.ts";
 export interface NatsSessionOptions {
   readonly caller: Caller;
   readonly id: string;
-  /** Owner whose memory its messages take on the node: a SHA-256, or nothing. */
+  /** Owner whose memory the session's messages take on the node: a SHA-256, or nothing. */
   readonly owner: string;
-  /** Its first node. */
+  /** First node of the session. */
   readonly home: NodeHome;
   /**
-   * True if the session is for one exec, with which it ends on its node.
+   * True if the session is for one exec, and ends on the node with the exec.
    *
    * @default false
    */
   readonly once?: boolean | undefined;
-  /** Seed of its start. */
+  /** Seed of the session's start. */
   readonly seed?: number | undefined;
-  /** When it takes checkpoints, with which it continues on another node. */
+  /** When the session takes checkpoints, with which the session continues on another node. */
   readonly every?: CheckpointEvery | undefined;
-  /** Place at which other callers find it. */
+  /** Place at which other callers find the session. */
   readonly shared?: SessionMovesOptions["shared"];
   /** Leases a session for a copy. */
   readonly acquire: (signal: AbortSignal | undefined) => Promise<BranchingLease>;
@@ -56,14 +59,15 @@ type SessionRequest = Extract<Request, { session: string }> extends infer One
 const encoder = new TextEncoder();
 
 /** Message of an exec that is to wait at a call. */
-export const NO_SUSPENSION = "Cannot exec as sessions of a cluster do not support 'suspendAt'";
+export const NO_SUSPENSION =
+  "Cannot exec as sessions of a cluster do not support 'suspendAt': a program that waits would be lost with its node, as nodes store the state of a session between programs";
 
-/** Nodes that one call may find stopped before it reports that. */
+/** Nodes that a call may find stopped before the call reports the loss. */
 const MAX_MOVES = 16;
 
 /**
- * A session of a node. Calls run one after the other, in order. It throws the same errors as a local session. If its node
- * is lost and it has checkpoints, its next call continues on another node.
+ * A session of a node. Calls run in order, one at a time. A session throws the same errors as a local session. If the
+ * node is lost and the session has checkpoints, the next call continues on another node.
  */
 export class NatsSession implements BranchingSession {
   readonly #options: NatsSessionOptions;
@@ -135,7 +139,9 @@ export class NatsSession implements BranchingSession {
   }
 
   /** {@inheritDoc PythonSession.reset} */
-  async reset({ mode, seed, signal }: ResetOptions = {}): Promise<void> {
+  async reset(options: ResetOptions = {}): Promise<void> {
+    checkOptionNames("reset", options);
+    const { mode, seed, signal } = options;
     checkResetMode(mode);
     checkSeed(seed);
     await this.#enqueue({ op: "reset", ...withoutUndefined({ mode, seed }) }, { signal });
@@ -143,10 +149,11 @@ export class NatsSession implements BranchingSession {
 
   /** {@inheritDoc BranchingSession.checkpoint} */
   async checkpoint(options: CaptureOptions = {}): Promise<Checkpoint> {
-    const { owner = "", memory, states, signal } = options;
+    checkOptionNames("checkpoint", options);
+    const { owner = "", memory, signal } = options;
     const call = { op: "checkpoint" as const, scope: owner, ...withoutUndefined({ memory }) };
     return await this.#queue.run(async () => {
-      using _room = await states?.reserve(MAX_MESSAGE_BYTES, signal);
+      using _room = await statesOf(options)?.reserve(MAX_MESSAGE_BYTES, signal);
       const { parts } = await this.#callOrMove(call, { signal });
       return await readCheckpoint(partAt(parts, 0));
     }, { signal });
@@ -154,10 +161,11 @@ export class NatsSession implements BranchingSession {
 
   /** {@inheritDoc BranchingSession.restore} */
   async restore(checkpoint: Checkpoint, options: RestoreOptions = {}): Promise<void> {
-    const { owner: scope = "", reseed, seed, states, signal } = options;
+    checkOptionNames("restore", options);
+    const { owner: scope = "", reseed, seed, signal } = options;
     checkSeed(seed);
     await this.#queue.run(async () => {
-      using _room = await states?.reserve(checkpoint.storedBytes, signal);
+      using _room = await statesOf(options)?.reserve(checkpoint.storedBytes, signal);
       const parts = [await checkpoint.toBytes()];
       const request = { op: "restore" as const, scope, ...withoutUndefined({ reseed, seed }) };
       await this.#callOrMove(request, { parts, signal });
@@ -165,21 +173,21 @@ export class NatsSession implements BranchingSession {
   }
 
   /** {@inheritDoc BranchingSession.fork} */
-  async fork(count: number, { seed, owner, states, signal }: ForkOptions = {}): Promise<BranchingLease[]> {
+  async fork(count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
+    checkOptionNames("fork", options);
+    const { seed, owner, signal } = options;
+    const transfer: CheckpointOptions & StateMemoryOptions = { owner, states: statesOf(options), signal };
     return await forkSession(count, {
       seed,
-      capture: () => this.checkpoint({ owner, states, signal }),
+      capture: () => this.checkpoint(transfer),
       copy: async (from, reseeding) => {
         const lease = await this.#options.acquire(signal);
-        return await disposeUnless(
-          lease,
-          lease.session.restore(from, { ...reseeding, owner, states, signal }),
-        );
+        return await disposeUnless(lease, lease.session.restore(from, { ...reseeding, ...transfer }));
       },
     });
   }
 
-  /** Ends the session on its node. */
+  /** Ends the session on the node. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#hasEnded) {
       this.#hasEnded = true;
@@ -193,7 +201,7 @@ export class NatsSession implements BranchingSession {
     return await this.#moves.share(sessions, settings);
   }
 
-  /** Makes this caller the last one that has used the session, so that it may end it. */
+  /** Makes this caller the last user of the session, so that this caller may end the session. */
   async claim(): Promise<void> {
     await this.#moves.claim();
   }

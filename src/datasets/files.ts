@@ -2,7 +2,7 @@ import { DatasetError } from "../errors.ts";
 
 /** Options that select files of a dataset folder. */
 export interface DatasetFilesOptions {
-  /** Sub-folder with one configuration of the dataset, such as `main`. */
+  /** Sub-folder with a configuration of the dataset, such as `main`. */
   name?: string | undefined;
   /**
    * Selects files or folders by name. `test` selects `test.jsonl`, `test-00000-of-00002.parquet` and
@@ -21,7 +21,7 @@ const READABLE = /\.(?:(?:jsonl|ndjson|csv|tsv)(?:\.gz)?|parquet)$/i;
  *
  * @throws {DatasetError} if no file matches.
  * @throws {Deno.errors.NotFound} if the path does not exist. For a name of a hub, such as `openai/gsm8k`, the message
- * tells how to get its files: no data set is fetched.
+ * tells how to get the files: no data set is fetched.
  */
 export async function findDatasetFiles(path: string, options: DatasetFilesOptions = {}): Promise<string[]> {
   const { name, split } = options;
@@ -41,8 +41,8 @@ export async function findDatasetFiles(path: string, options: DatasetFilesOption
 }
 
 /**
- * Name of a data set on a hub: `owner/name`, or a name without extension such as `gsm8k`, perhaps behind a scheme or the
- * address of Hugging Face, and before a revision such as `@main`.
+ * Name of a data set on a hub: `owner/name`, or a name without extension such as `gsm8k`, perhaps behind a scheme or
+ * the address of Hugging Face, and before a revision such as `@main`.
  */
 const HUB_NAME =
   /^(?:hf:(?:\/\/(?:datasets\/)?)?|https:\/\/huggingface\.co\/datasets\/)?([\w-][\w.-]*\/[\w-][\w.-]*?|[\w-]+)(?:@([\w./-]+?))?\/?$/;
@@ -103,20 +103,41 @@ function suffixAfter(text: string, start: string): string {
 const CHUNK_BYTES = 64 * 1024;
 /** Bytes that are decompressed at once. They expand to at most a thousand times as many, all of which are in memory. */
 const PACKED_BYTES = 4 * 1024;
-/** A compressed file of text expands to less than this many times its size. */
+/** A compressed file of text expands to less than this multiple of the file's size. */
 const MAX_EXPANSION = 100;
 /** Size up to which any expansion is allowed, in bytes. */
 const MIN_EXPANDED_BYTES = 64 * 1024 * 1024;
 
 /**
- * Reads a file in chunks and decompresses it if its name ends in `.gz`. A chunk is valid until the next one
- * is read.
+ * Reads a file in chunks, and decompresses a file whose name ends in `.gz`. A chunk is valid until the next chunk is
+ * read.
  *
- * @throws {SyntaxError} if the name ends in `.gz` and the file is not gzip, or expands to more than 64 MiB and 100 times its
- * size.
+ * @throws {SyntaxError} if the name ends in `.gz` and the file is not gzip, or expands to more than 64 MiB and 100
+ * times the file's size; if another file begins as gzip, Parquet, a ZIP archive or UTF-16 does.
  */
 export function readFileChunks(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  return /\.gz$/i.test(path) ? decompressedChunks(path) : plainChunks(path);
+  return /\.gz$/i.test(path) ? decompressedChunks(path) : textChunks(path);
+}
+
+/** First bytes of files that are no text in UTF-8. */
+const OTHER_FILES: readonly { start: readonly number[]; found: string }[] = [
+  { start: [0x1f, 0x8b], found: "gzip; give the file a name that ends in .gz" },
+  { start: [0x50, 0x41, 0x52, 0x31, 0x15], found: "Parquet; give the file a name that ends in .parquet" },
+  { start: [0x50, 0x4b, 0x03, 0x04], found: "a ZIP archive or a workbook; export it as CSV" },
+  { start: [0xff, 0xfe], found: "UTF-16" },
+  { start: [0xfe, 0xff], found: "UTF-16" },
+];
+
+async function* textChunks(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  let isFirst = true;
+  for await (const chunk of plainChunks(path)) {
+    const other = OTHER_FILES.find(({ start }) => isFirst && start.every((byte, at) => chunk[at] === byte));
+    if (other !== undefined) {
+      throw new SyntaxError(`Cannot read tasks at ${path} as it must be text in UTF-8: found ${other.found}`);
+    }
+    isFirst = false;
+    yield chunk;
+  }
 }
 
 async function* plainChunks(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {

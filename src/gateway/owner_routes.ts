@@ -38,16 +38,19 @@ export function requireOwner(): MiddlewareHandler<AppEnv> {
 /** Adds the routes of owners: they open and end sessions and read rows. */
 export function addOwnerRoutes(app: Hono<AppEnv>, gateway: Gateway): void {
   app.post(SESSIONS, async (c) => {
-    const { task, sampling, sampling_from, idle_seconds, ...rest } = await readBody(
+    const { task, sampling, sampling_from, tool_choice, idle_seconds, ...rest } = await readBody(
       c,
       openGatewaySessionSchema,
     );
+    const { grader, sandbox } = rest;
+    if (grader !== undefined) gateway.grading.requireGrader(grader, { hasSandbox: sandbox !== undefined });
     const live = await gateway.open({
       ...rest,
       owner: c.get("owner"),
       task: toTask(task as TaskInput),
       sampling: sampling && toSampling(sampling),
       samplingFrom: sampling_from,
+      toolChoice: tool_choice,
       idleMs: idle_seconds === undefined ? undefined : idle_seconds * 1000,
     }, { signal: c.get("signal") });
     return c.json(openedBody(c, live, gateway), 201);
@@ -99,15 +102,27 @@ export function addOwnerRoutes(app: Hono<AppEnv>, gateway: Gateway): void {
   });
 }
 
+type RewardBody = z.output<typeof gatewayRewardSchema>;
+type Scoring = Exclude<RewardBody, Record<string, never>>;
+
+function isScoring(body: RewardBody): body is Scoring {
+  return Object.keys(body).length > 0;
+}
+
 /** Scores a session by a request. Tests also give their output. */
 async function endOf(
   { grading }: Gateway,
-  { live, body, signal }: {
+  { live, body: given, signal }: {
     live: LiveSession;
-    body: z.output<typeof gatewayRewardSchema>;
+    body: RewardBody;
     signal: AbortSignal;
   },
 ): Promise<{ end: SessionEnd; output?: string }> {
+  const body = isScoring(given) ? given : live.settings.grader;
+  if (body === undefined) {
+    const message = "The session was opened without a grader: send a reward, a grader or tests";
+    throw new ServerError("invalid", message);
+  }
   if ("grader" in body) return { end: await grading.grade(live, body, { signal }) };
   if ("reward" in body) {
     return { end: { reward: body.reward, rewardParts: body.reward_parts, isComplete: true } };

@@ -1,11 +1,13 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts";
-import { Gateway, type GatewayOptions } from "../../gateway/gateway.ts";
+import { Gateway } from "../../gateway/gateway.ts";
+import type { GatewayOptions } from "../../gateway/gateway_options.ts";
 import {
   type ModelSampler,
   modelSampler,
   type ModelSamplerOptions,
 } from "../../gateway/model/model_sampler.ts";
-import type { RewrittenMode } from "../../gateway/session/gateway_session.ts";
+import { CALL_SYNTAXES } from "../../gateway/grammar/call_syntaxes.ts";
+import type { RewrittenMode } from "../../gateway/session/session_options.ts";
 import { GraderPool } from "../../rewards/worker/grader_pool.ts";
 import { TokenFormat } from "../../rollout/tokens/token_format.ts";
 import type { TokenMode } from "../../rollout/tokens/turn_writers.ts";
@@ -34,7 +36,7 @@ export interface GatewayFlags {
   readonly temperature?: number | undefined;
   readonly maxTokens?: number | undefined;
   readonly concurrency?: number | undefined;
-  /** Seconds that one reply may take. */
+  /** Seconds that a reply may take. */
   readonly timeout?: number | undefined;
   readonly idleTimeout?: number | undefined;
   /** MiB. */
@@ -49,7 +51,7 @@ export interface GatewayFlags {
 /** Options of {@linkcode openGateway}. */
 export interface OpenGatewayOptions
   extends Pick<GatewayOptions, "sandboxes" | "metrics">, Omit<GatewayGraderOptions, "stack"> {
-  /** Closes the gateway, and then its file. */
+  /** Closes the gateway, and then the file. */
   readonly stack: AsyncDisposableStack;
   /** Number of owners. */
   readonly owners: number;
@@ -89,6 +91,7 @@ export async function openGateway(
     new Gateway({
       sampler,
       parser: style.parser(),
+      callSyntax: CALL_SYNTAXES[calls],
       format,
       mode,
       rewritten: flags.rewritten,
@@ -127,7 +130,7 @@ async function openJournals(path: string): Promise<JournalFolder> {
   }
 }
 
-/** @throws {UsageError} if the tokenizer is missing, or its template cannot be written in the mode. */
+/** @throws {UsageError} if the tokenizer is missing, or the template cannot be written in the mode. */
 async function openFormat(folder: string | undefined, { mode }: { mode: TokenMode }): Promise<TokenFormat> {
   const tokenizer = await requireTokenizer(folder);
   return await rethrowAsUsageError(() => {

@@ -1,25 +1,28 @@
 import * as z from "zod";
 import { abortable, Deadline } from "../../async/abort.ts";
 import { parseUntrustedJson } from "../../json.ts";
+import { writeIntegers } from "../../numbers/exact_numbers.ts";
 import type { HostTool, HostToolContext } from "../../sandbox/host_tool.ts";
+import { EncodedToolValue, type MediaPlace } from "../../sandbox/tool_value.ts";
 import { STREAM_QUEUE_BYTES } from "../../server/limits.ts";
 import { NoSlotError } from "../call_codec.ts";
 import type { Call, CallOf, CallReply, Control } from "../calls.ts";
 import { encodeMessage } from "../nats/message.ts";
 import type { NatsPeer } from "../nats/nats_peer.ts";
 
-/** Characters of output in one message. */
+/** Characters of output in a message. */
 const OUTPUT_CHARACTERS = 128 * 1024;
-/** Milliseconds that a slot waits for its caller after it has taken a call. */
+/** Milliseconds that a slot waits for the caller after the slot has taken a call. */
 const GO_MS = 5_000;
 const decoder = new TextDecoder();
 
 interface ToolAnswer {
   readonly error?: string | undefined;
   readonly value?: Uint8Array | undefined;
+  readonly media?: readonly MediaPlace[] | undefined;
 }
 
-/** A call that runs on this node. It sends its output and its calls of host tools to the caller. */
+/** A call that runs on this node. The call sends output and calls of host tools to the caller. */
 export class NodeCall {
   readonly caller: string;
   readonly #peer: NatsPeer;
@@ -65,12 +68,12 @@ export class NodeCall {
     await abortable(this.#go.promise, wait.signal);
   }
 
-  /** Sends a reply, in chunks if it is large. A caller that is lost gets none. */
+  /** Sends a reply, in chunks if the reply is large. A lost caller gets no reply. */
   async reply(head: CallReply, parts: readonly Uint8Array[] = []): Promise<void> {
     await this.#peer.send(this.#inbox, encodeMessage(head, parts)).catch(() => {}); // the caller is lost
   }
 
-  /** Sends output. Returns a promise while the caller has too much of it to read. */
+  /** Sends output. Returns a promise while the caller has too much output to read. */
   output(stream: "stdout" | "stderr", text: string): Promise<void> | undefined {
     for (let at = 0; at < text.length; at += OUTPUT_CHARACTERS) {
       this.#peer.post(this.#inbox, { kind: "output", stream, text: text.slice(at, at + OUTPUT_CHARACTERS) });
@@ -90,15 +93,17 @@ export class NodeCall {
     if (control.op === "abort") this.abort();
     else if (control.op === "go") this.#go.resolve();
     else if (control.op === "credit") this.#credit(control.characters);
-    else this.#answers.get(control.toolCall)?.resolve({ error: control.error, value: parts[0] });
+    else this.#answers.get(control.toolCall)?.resolve({ ...control, value: parts[0] });
   }
 
   /** Returns the host tools of an exec, whose calls the caller runs. */
   toHostTools(specs: NonNullable<CallOf<"exec">["tools"]>): HostTool[] {
-    return specs.map(({ name, description, parameters }) => ({
+    return specs.map(({ name, description, parameters, python }) => ({
       name,
       description,
-      parameters: z.looseObject({}).meta(parameters), // the caller checks arguments by its own schema
+      parameters: z.looseObject({}).meta(parameters), // the caller checks arguments by the caller's schema
+      python,
+      exactIntegers: true,
       run: (args, context) => this.#callTool(name, args, context),
     }));
   }
@@ -106,8 +111,8 @@ export class NodeCall {
   async #callTool(
     name: string,
     args: Record<string, unknown>,
-    { signal }: HostToolContext,
-  ): Promise<unknown> {
+    { signal, argumentsText = JSON.stringify(args, writeIntegers) }: HostToolContext,
+  ): Promise<EncodedToolValue> {
     const toolCall = ++this.#toolCalls;
     const answered = Promise.withResolvers<ToolAnswer>();
     this.#answers.set(toolCall, answered);
@@ -117,11 +122,13 @@ export class NodeCall {
     };
     signal.addEventListener("abort", onAbort, { once: true });
     try {
-      const head: CallReply = { kind: "tool", toolCall, name, arguments: args };
+      const head: CallReply = { kind: "tool", toolCall, name, arguments: argumentsText };
       await this.#peer.send(this.#inbox, encodeMessage(head), { signal });
-      const { error, value } = await answered.promise;
+      const { error, value, media } = await answered.promise;
       if (error !== undefined) throw new Error(error);
-      return value === undefined ? null : parseUntrustedJson(decoder.decode(value));
+      const json = value === undefined ? "null" : decoder.decode(value);
+      parseUntrustedJson(json); // it becomes a part of a message to the guest
+      return new EncodedToolValue(json, media);
     } finally {
       signal.removeEventListener("abort", onAbort);
       this.#answers.delete(toolCall);

@@ -2,7 +2,8 @@ import * as z from "zod";
 import { SerialQueue } from "../../async/semaphore.ts";
 import { SandboxError } from "../../errors.ts";
 import { readCheckpoint } from "../../sandbox/checkpoint/checkpoint.ts";
-import type { Checkpoint, CheckpointEvery, CheckpointMemory } from "../../sandbox/contract/checkpoint.ts";
+import type { CheckpointMemory } from "../../sandbox/checkpoint/state_memory.ts";
+import type { Checkpoint, CheckpointEvery } from "../../sandbox/contract/checkpoint.ts";
 import type { Recoverable } from "../../sandbox/lease.ts";
 import { Budget, type BudgetLease } from "../../server/admission/budget.ts";
 import { CHECKPOINT_BYTES, CHECKPOINT_LIFE_MS } from "../../server/limits.ts";
@@ -36,7 +37,7 @@ export interface SessionStatesOptions {
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
-/** Size of an object: a checkpoint with its time, sealed. */
+/** Size of an object: a checkpoint with the time, sealed. */
 const MAX_OBJECT_BYTES = MAX_MESSAGE_BYTES + 1024;
 
 const timeSchema: z.core.$ZodType<StateTime> = z.object({
@@ -45,8 +46,8 @@ const timeSchema: z.core.$ZodType<StateTime> = z.object({
 });
 
 /**
- * The checkpoints that sessions of a cluster take by themselves, in NATS' object store by the id of the session. A
- * node that restores one checks its signature. What the sessions of this node store is bounded, and each owner has a
+ * The checkpoints that sessions of a cluster take by themselves, in NATS' object store by the id of the session. A node
+ * that restores a checkpoint checks the signature. The bytes of this node's sessions are bounded, and each owner has a
  * share.
  */
 export class SessionStates {
@@ -85,9 +86,10 @@ export class SessionStates {
   }
 
   /**
-   * Returns the last checkpoint of a session, or `undefined` if it has none. It is authenticated when it is restored.
+   * Returns the last checkpoint of a session, or `undefined` if there is no checkpoint. The restore authenticates the
+   * checkpoint.
    *
-   * @throws {DamagedObjectError | CheckpointError} if it is no checkpoint.
+   * @throws {DamagedObjectError | CheckpointError} if the object is no checkpoint.
    * @throws {SandboxError} if NATS cannot be reached.
    */
   async read(
@@ -116,7 +118,10 @@ export class SessionStates {
     return { ...time.data, checkpoint: await readCheckpoint(bytes) };
   }
 
-  /** Deletes the checkpoint of a session that has ended. One that stays disappears at the end of its time. */
+  /**
+   * Deletes the checkpoint of a session that has ended. A checkpoint that stays disappears at the end of the bucket's
+   * time.
+   */
   async delete(session: string): Promise<void> {
     await this.#bucket.delete(this.#peer.subjects.entry(session)).catch(this.#onError);
   }
@@ -136,7 +141,9 @@ export interface KeptStateOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** The checkpoints of one session of this node: the last one in the store, and in memory for a lost interpreter. */
+/**
+ * The checkpoints of a session of this node: the last checkpoint in the store, and in memory for a lost interpreter.
+ */
 export class KeptState implements AsyncDisposable {
   readonly #options: KeptStateOptions;
   readonly #stored: BudgetLease;
@@ -162,9 +169,9 @@ export class KeptState implements AsyncDisposable {
   }
 
   /**
-   * Takes the state of a session that was lost, after it was restored.
+   * Takes the state of a session that was lost, after the restore.
    *
-   * @throws {SandboxError} if it cannot be stored.
+   * @throws {SandboxError} if the checkpoint cannot be stored.
    */
   async adopt(state: LastCheckpoint): Promise<void> {
     await this.#put(state);
@@ -174,7 +181,7 @@ export class KeptState implements AsyncDisposable {
   /**
    * Takes a checkpoint that the session was restored from.
    *
-   * @throws {SandboxError} if it cannot be stored.
+   * @throws {SandboxError} if the checkpoint cannot be stored.
    */
   async restart(checkpoint: Checkpoint): Promise<void> {
     this.#earlierCalls = 0;
@@ -182,7 +189,7 @@ export class KeptState implements AsyncDisposable {
   }
 
   /**
-   * Deletes the checkpoint, as the session is in its state at the start.
+   * Deletes the checkpoint, as the session is in the state of the start.
    *
    * @throws {SandboxError} if NATS cannot be reached.
    */
@@ -195,7 +202,7 @@ export class KeptState implements AsyncDisposable {
     });
   }
 
-  /** Stores the state as it is now, if it has changed. */
+  /** Stores the present state, if the state has changed. */
   async settle(): Promise<void> {
     await this.#options.recovery.takeCheckpoint();
     await this.#queue.whenIdle();

@@ -108,7 +108,10 @@ export function bodyReader(incoming: IncomingMessage, outgoing: ServerResponse):
       }
     };
     const onAbort = () => resolve();
-    const onClose = () => reject(new DOMException("The client has disconnected", "AbortError"));
+    const onClose = () => {
+      if (incoming.readableEnded) return; // each body closes at once after its end
+      reject(new DOMException("The client has disconnected", "AbortError"));
+    };
     signal.addEventListener("abort", onAbort);
     incoming.on("data", onData).once("end", resolve).once("close", onClose);
     try {

@@ -6,12 +6,15 @@ import { assertEquals } from "@std/assert";
 import { Connection } from "../../../bench/connection.ts";
 import { Serving } from "../../../bench/serving.ts";
 import type { ProgramResponse } from "../../../src/server/peers/sandbox_fusion/contract.ts";
+import { STANDARD_DEVICES } from "../../../src/sandbox/guest/files/home_files.ts";
 import { countingCode, markOf, MEMORY_BYTES } from "../../sandbox/guest/marks.ts";
 
 const LEASES = Number(Deno.env.get("PADDOCK_LEASES") ?? 100_000);
 const CONNECTIONS = 16;
 const SCANNED_EACH = 100;
 const SEED_BYTES = 24;
+/** The first descriptor that a program can have left open. Those below are the session's own. */
+const FIRST_DESCRIPTOR = STANDARD_DEVICES.length;
 
 /** What a program finds of earlier ones. A mark has its token and its lease in its name. */
 const FOUND = `
@@ -24,7 +27,7 @@ def is_open(number):
 found = [*globals(), *vars(json), *vars(builtins), *sys.modules, *os.environ, *os.listdir(), *os.listdir("/tmp")]
 found = [name for name in found if "left_" in name]
 found += [f"thread {one.name}" for one in threading.enumerate() if "left_" in one.name]
-found += [f"descriptor {number}" for number in range(3, 32) if is_open(number)]`;
+found += [f"descriptor {number}" for number in range(${FIRST_DESCRIPTOR}, 32) if is_open(number)]`;
 
 /** Leaves marks wherever a program can. */
 function leavingCode(seed: Uint8Array, name: string): string {

@@ -377,10 +377,12 @@ Deno.test("/v1/rollouts calls the functions of the client, and sends the next it
     data: { callId: "call_1", name: "price", arguments: { thing: "tea" } },
   });
   assertEquals((await post("/calls/call_9", { value: 1 })).status, 404);
-  assertEquals((await post("/calls/call_1", { value: 250 })).status, 204);
+  const id64 = "18446744073709551617"; // the model reads all digits
+  assertEquals((await post("/calls/call_1", `{"value":{"cost":250,"id":${id64}}}`)).status, 204);
   assertEquals((await post("/calls/call_1", { value: 250 })).status, 409);
 
   const grade = await stream.next();
+  assertStringIncludes(JSON.stringify(grade.data), id64);
   assertObjectMatch(grade.data as Record<string, unknown>, {
     name: "paddock_grade",
     arguments: { completion: "It costs 250.", answer: "42", task: { id: "a" } },
@@ -444,4 +446,21 @@ Deno.test("functions of a rollout's client are refused where they cannot be used
   const { id } = (await plain.next()).data as { id: string };
   assertEquals((await server.send("POST", `/v1/rollouts/${id}/calls/call_1`, { value: 1 })).status, 404);
   await readAll(plain);
+});
+
+Deno.test("/v1/rollouts grades an episode that the context of the model cuts off", async () => {
+  const reply: Policy["reply"] = (history) => {
+    if ([...history].length === 1) return Promise.resolve("It is 42.\n```python\nx\n```");
+    return Promise.reject(new PolicyError("the prompt is too long", { fault: "context_overflow" }));
+  };
+  await using server = served({
+    graders,
+    python: () => ok("42\n"),
+    offer: offerOf({ reply, envs: ["python"] }),
+  });
+  const events = await readAll(
+    await start(server, { env: "python", tasks: [TASKS[0]], grader: "number_match" }),
+  );
+  const { reward, cut, truncated } = events[1]?.data.trajectory ?? {};
+  assertEquals({ reward, cut, truncated }, { reward: 1, cut: "context", truncated: true });
 });

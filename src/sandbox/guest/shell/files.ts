@@ -3,6 +3,7 @@ import type { FileSystem } from "../emscripten.ts";
 import { toPathError } from "../errno.ts";
 import type { CommandFiles, FileStatus } from "./gnu/command.ts";
 import { defineGlobals } from "../realm.ts";
+import { pathNames, type PatternFiles, type PatternSettings } from "./script/path_names.ts";
 
 type Options = Parameters<IFileSystem["readFile"]>[1];
 type Contents = string | Uint8Array;
@@ -12,6 +13,9 @@ const PERMISSION_BITS = 0o7777;
 /** Paths that the shell must not change, since a session cannot run without them. */
 const PROTECTED = /^\/(?:$|(?:dev|proc|lib|usr|bin)(?:\/|$))/;
 const ENDLESS_DEVICES = new Set(["/dev/zero", "/dev/random", "/dev/urandom"]);
+/** The terminal of a process, of which the sandbox has none. */
+const TERMINAL = "/dev/tty";
+const ENXIO = 60;
 /** Number of bytes in a read of an endless device. */
 const ENDLESS_BYTES = 65_536;
 const COPY_DEPTH = 200;
@@ -112,6 +116,11 @@ export class ShellFiles implements IFileSystem {
     return `/${names.join("/")}`;
   }
 
+  /** Returns the paths that match a pattern of the shell, by name. */
+  pathNames(pattern: string, settings: PatternSettings): string[] {
+    return pathNames(pattern, settings, this.#patternFiles);
+  }
+
   /** Returns no paths. No command of the shell needs the whole tree. */
   getAllPaths(): string[] {
     return [];
@@ -146,6 +155,15 @@ export class ShellFiles implements IFileSystem {
     });
   }
 
+  readonly #patternFiles: PatternFiles = {
+    names: (path) => this.#orElse([], () => this.#list(path)),
+    kindOf: (path, { follow }) =>
+      this.#orElse(undefined, () => {
+        const { mode } = follow ? this.#fs.stat(path) : this.#fs.lstat(path);
+        return this.#fs.isDir(mode) ? "directory" : "other";
+      }),
+  };
+
   /** The files, for commands that compute without a pause. */
   readonly forCommands: CommandFiles = {
     status: (path, { follow = true } = {}) =>
@@ -174,8 +192,11 @@ export class ShellFiles implements IFileSystem {
       this.#run("symlink", path, () => this.#fs.symlink(target, this.#requireUnprotected(path))),
     setMode: (path, mode) =>
       this.#run("chmod", path, () => this.#fs.chmod(this.#requireUnprotected(path), mode)),
-    setTime: (path, changedMs) =>
-      this.#run("utime", path, () => this.#fs.utime(this.#requireUnprotected(path), changedMs, changedMs)),
+    setTimes: (path, { accessedMs = null, changedMs = null }) =>
+      this.#run("utime", path, () => {
+        this.#fs.utime(this.#requireUnprotected(path), accessedMs, changedMs);
+        this.#fs.lookupPath(path, { follow: true }).node.ctime = Date.now(); // the interpreter's utime() keeps it
+      }),
     umask: () => this.umask,
   };
 
@@ -204,6 +225,15 @@ export class ShellFiles implements IFileSystem {
     }
   }
 
+  #orElse<T>(value: T, work: () => T): T {
+    try {
+      return work();
+    } catch (thrown) {
+      if (thrown instanceof this.#fs.ErrnoError) return value;
+      throw thrown;
+    }
+  }
+
   /** Returns the path. Fails if it is protected. */
   #requireUnprotected(path: string): string {
     if (PROTECTED.test(this.resolvePath("/", path))) this.#fail(69);
@@ -212,6 +242,7 @@ export class ShellFiles implements IFileSystem {
 
   /** Fails if a write would create a file at a protected path. Existing devices there may be written. */
   #requireNoNewFile(path: string): void {
+    if (path === TERMINAL) this.#fail(ENXIO);
     if (!PROTECTED.test(this.resolvePath("/", path))) return;
     if (path === "/dev/paddock" || !this.#isPresent(path)) this.#fail(69);
   }
@@ -237,6 +268,7 @@ export class ShellFiles implements IFileSystem {
   }
 
   #read(path: string): Uint8Array {
+    if (path === TERMINAL) this.#fail(ENXIO);
     const { mode } = this.#fs.stat(path);
     if (this.#fs.isDir(mode)) this.#fail(31);
     if (this.#fs.isFile(mode)) return this.#fs.readFile(path);
@@ -264,7 +296,7 @@ export class ShellFiles implements IFileSystem {
     };
   }
 
-  #statusOf({ mode, size, mtime, ino: inode }: ReturnType<FileSystem["stat"]>): FileStatus {
+  #statusOf({ mode, size, atime, mtime, ctime, ino: inode }: ReturnType<FileSystem["stat"]>): FileStatus {
     const kind = this.#fs.isDir(mode)
       ? "directory"
       : this.#fs.isLink(mode)
@@ -272,7 +304,8 @@ export class ShellFiles implements IFileSystem {
       : this.#fs.isFile(mode)
       ? "file"
       : "device";
-    return { kind, mode: mode & PERMISSION_BITS, size, changedMs: mtime.getTime(), inode };
+    const [accessedMs, changedMs, statusMs] = [atime.getTime(), mtime.getTime(), ctime.getTime()];
+    return { kind, mode: mode & PERMISSION_BITS, size, changedMs, accessedMs, statusMs, inode };
   }
 
   #list(path: string): string[] {

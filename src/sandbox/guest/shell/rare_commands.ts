@@ -8,6 +8,8 @@ import { type CommandContext, type GnuCommand, UsageError } from "./gnu/command.
 import { factor } from "./gnu/data/factor.ts";
 import { numfmt } from "./gnu/data/numfmt.ts";
 import { csplit } from "./gnu/files/csplit.ts";
+import { file } from "./gnu/files/file.ts";
+import { split } from "./gnu/files/split.ts";
 import { truncate } from "./gnu/files/truncate.ts";
 import { rg } from "./gnu/ripgrep/ripgrep.ts";
 import { fmt } from "./gnu/text/fmt.ts";
@@ -22,6 +24,7 @@ const COMMANDS = {
   cksum,
   csplit,
   factor,
+  file,
   fmt,
   gawk: awk,
   git,
@@ -38,6 +41,7 @@ const COMMANDS = {
   sha384sum,
   sha512sum,
   shuf,
+  split,
   sum,
   truncate,
   tsort,

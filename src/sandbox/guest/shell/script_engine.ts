@@ -2,7 +2,7 @@ import { PathError } from "../errno.ts";
 import type { ShellLimits, ShellSignal } from "./clock.ts";
 import { ShellBuiltins } from "./builtins/builtins.ts";
 import { functionDefinitions } from "./builtins/functions.ts";
-import { rewriteCommand } from "./builtins/rewritten_commands.ts";
+import { rewriteCommand, toReadingGroup } from "./builtins/rewritten_commands.ts";
 import { Bash } from "./engine.ts";
 import type { ShellFiles } from "./files.ts";
 import type { StatementNode } from "./builtins/nodes.ts";
@@ -26,6 +26,7 @@ import { OuterDescriptors } from "./script/outer_descriptors.ts";
 import { COMMAND_STRING_UNSET_CODE, endAtUnset, keepScope } from "./script/script_scope.ts";
 import { decodeState, encodeState, type ShellImage } from "./shell_image.ts";
 import type { CommandOutput, ScriptInterpreter, ShellTerminal, TerminalParts } from "./terminal.ts";
+import type { StartedShell } from "./programs/shells.ts";
 import { ShellTraps } from "./traps.ts";
 import { shortLived } from "./script/short_lived.ts";
 
@@ -87,7 +88,7 @@ export class ScriptEngine implements JobEngine {
   #runningState: State | undefined;
   #lastState: State | undefined;
   /** The shell that a command starts, until its script starts. */
-  #startedShell: { readonly isCommandString: boolean } | undefined;
+  #startedShell: StartedShell | undefined;
   /** Functions that a program's shell gets by its variables, until they are defined. */
   #definitions: string;
 
@@ -126,7 +127,7 @@ export class ScriptEngine implements JobEngine {
       customCommands: [
         ...createCommands(files, {
           runPython,
-          onShell: (isCommandString) => this.#startedShell = { isCommandString },
+          onShell: (shell) => this.#startedShell = shell,
           streams,
         }),
       ],
@@ -166,7 +167,9 @@ export class ScriptEngine implements JobEngine {
       let options = given;
       if (outer && depth > 0) {
         if (this.#startedShell && isChildProcess(options)) options = countShell(outer, options);
-        bash.state = isChildProcess(options) ? childState(outer, pristine, options) : outer;
+        bash.state = isChildProcess(options)
+          ? { ...childState(outer, pristine, options), isDash: this.#startedShell?.isDash === true }
+          : outer;
       }
       scriptDepth = depth;
       const run = () => runInScope(script, options, scope, depth, ...rest);
@@ -200,7 +203,8 @@ export class ScriptEngine implements JobEngine {
     if (this.#definitions !== "") await this.#defineFunctions(options);
     this.#runningState = undefined;
     options.signal.addEventListener("abort", () => this.#jobs.stopAll());
-    const output: CommandOutput = await this.#bash.exec(script, { rawScript: true, ...options } as never);
+    const running: Promise<CommandOutput> = this.#bash.exec(script, { rawScript: true, ...options } as never);
+    const output = await running.catch(toFailure);
     if (this.#jobs.wereStarted) await this.#jobs.waitForAll();
     return output;
   }
@@ -258,6 +262,12 @@ export class ScriptEngine implements JobEngine {
   }
 }
 
+/** Returns the result of a script that the engine could not run: the message of the error. */
+function toFailure(error: unknown): CommandOutput {
+  if (!(error instanceof Error)) throw error;
+  return { stdout: "", stderr: `bash: ${error.message}\n`, exitCode: 2 };
+}
+
 /** Calls a function before each command, and waits for it. */
 function delayCommands(
   interpreter: ScriptInterpreter,
@@ -273,8 +283,8 @@ function delayCommands(
 /** Runs commands in forms that the engine understands. */
 function rewriteCommands(interpreter: ScriptInterpreter): void {
   const command = interpreter.executeCommand.bind(interpreter);
-  interpreter.executeCommand = interpreter.ctx.executeCommand = shortLived((node, ...rest) => {
-    return command(rewriteCommand(node), ...rest);
+  interpreter.executeCommand = interpreter.ctx.executeCommand = shortLived((node, stdin, ...rest) => {
+    return command(rewriteCommand(stdin ? toReadingGroup(node) : node), stdin, ...rest);
   });
 }
 

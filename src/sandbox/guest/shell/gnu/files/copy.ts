@@ -169,7 +169,7 @@ class Copier {
       if (!old || this.#keepsMode) {
         files.setMode(path, this.#keepsMode ? status.mode : status.mode & 0o777 & ~files.umask());
       }
-      if (this.#keepsTime) files.setTime(path, status.changedMs);
+      if (this.#keepsTime) files.setTimes(path, status);
     } catch (error) {
       this.complain(`preserving times for ${quoted(name)}: ${errorText(error)}`);
     }
@@ -187,6 +187,7 @@ class Copier {
       }
       const isSame = from === to || status.kind !== "link" &&
           resolvePath(this.#context, source, "last") === resolvePath(this.#context, name, "last");
+      if (isSame && isKept(options)) return;
       if (isSame && !options.has("remove-destination")) {
         return this.complain(`${quoted(source)} and ${quoted(name)} are the same file`);
       }
@@ -208,7 +209,7 @@ class Copier {
       else if (!old || options.has("remove-destination")) {
         files.setMode(to, status.mode & 0o777 & ~files.umask());
       }
-      if (this.#keepsTime) files.setTime(to, status.changedMs);
+      if (this.#keepsTime) files.setTimes(to, status);
     } catch (error) {
       const message = error instanceof UsageError ? error.message : errorText(error);
       this.complain(`cannot create regular file ${quoted(name)}: ${message}`);
@@ -234,6 +235,11 @@ class Copier {
       files.write(to, bytes);
     }
   }
+}
+
+/** Returns whether `-n` keeps each file that exists. */
+function isKept(options: ParsedOptions): boolean {
+  return options.given.findLast(({ name }) => name === "n" || name === "i")?.name === "n";
 }
 
 /** Returns whether `-n`, `-u` and `-i` allow to replace a file. The last of `-n`, `-f` and `-i` counts for `mv`. */
