@@ -23,6 +23,7 @@ EAI_TEXTS = {
     "EAI_SERVICE": "Servname not supported for ai_socktype",
     "EAI_ADDRFAMILY": "Address family for hostname not supported",
 }
+INTERFACE = "lo"
 BOTH = (SOCK_STREAM, TCP), (SOCK_DGRAM, UDP)
 KINDS = (*BOTH, (SOCK_RAW, 0))
 SERVICES = {
@@ -118,10 +119,16 @@ def getaddrinfo(host, port, family=0, type=0, proto=0, flags=0):
         for (kind, protocol), number in ports.items():
             if flags & AI_CANONNAME and not result:
                 canonical = name
-            address = _addresses.Inet(ip, number).for_family(of_family)
+            address = _addresses.Inet(ip, number, 0, _scope_of(name)).for_family(of_family)
             result.append((of_family, kind, protocol, canonical, address))
             canonical = ""
     return result
+
+
+def _scope_of(name):
+    """Returns the index of the interface that an IPv6 address names after `%`."""
+    scope = (name or "").partition("%")[2]
+    return int(scope) if scope.isdecimal() else int(scope == INTERFACE)
 
 
 def _host_name(host):
@@ -214,6 +221,8 @@ def getnameinfo(sockaddr, flags, /):
         if flags & NI_NAMEREQD:
             raise _eai("EAI_NONAME")
         name = _addresses.text_of(ip)
+        if sockaddr[3:] and sockaddr[3]:
+            name += f"%{INTERFACE if sockaddr[3] == 1 else sockaddr[3]}"
     port &= SERVICE_MAX
     service = None if flags & NI_NUMERICSERV else _service_of(port, "udp" if flags & NI_DGRAM else "tcp")
     return name, service or str(port)
@@ -272,12 +281,12 @@ def getservbyport(port, protocolname=None, /):
 
 def if_nameindex():
     """Returns a list of network interface information (index, name) tuples."""
-    return [(1, "lo")]
+    return [(1, INTERFACE)]
 
 
 def if_nametoindex(name, /):
     """Returns the interface index corresponding to the interface name."""
-    if os.fsencode(name) != b"lo":
+    if os.fsdecode(name) != INTERFACE:
         raise OSError(19, "No such device")
     return 1
 
@@ -293,7 +302,7 @@ def if_indextoname(index, /):
         raise OverflowError("Python int too large to convert to C unsigned int")
     if number != 1:
         raise OSError(6, "No such device or address")
-    return "lo"
+    return INTERFACE
 
 
 def sethostname(name, /):

@@ -162,7 +162,7 @@ def _wait_with_sockets(files, numbers, timeout):
 def make_poll():
     """Returns a polling object."""
     made = object.__new__(poll)
-    made._masks = {}
+    made._masks, made._polls = {}, False
     return made
 
 
@@ -170,7 +170,7 @@ class poll:
     """Waits for events of descriptors."""
 
     __module__ = "select"
-    __slots__ = ("_masks",)
+    __slots__ = ("_masks", "_polls")
 
     def __new__(cls):
         raise TypeError("cannot create 'select.poll' instances")
@@ -200,7 +200,13 @@ class poll:
         if not self._masks:
             _wait(lambda: [], seconds, MAX_SLEEP_SECONDS)
             return []
-        return list(wait_for_events(self._masks, seconds).items())
+        if self._polls:
+            raise RuntimeError("concurrent poll() invocation")
+        self._polls = True
+        try:
+            return list(wait_for_events(self._masks, seconds).items())
+        finally:
+            self._polls = False
 
 
 def _mask_of(value):

@@ -68,8 +68,9 @@ def _replace():
         function.__module__ = "_socket"
         setattr(_socket, function.__name__, function)
     vars(_socket).update(NAMES)
-    for name in [name for name in vars(_socket) if name.startswith(WITHOUT_EFFECT)]:
-        delattr(_socket, name)
+    for module in (_socket, socket):
+        for name in [name for name in vars(module) if name.startswith(WITHOUT_EFFECT)]:
+            delattr(module, name)
     _socket.socket = _socket.SocketType = socket_class
     for name in ("socket", "ssl"):
         if name in sys.modules:
