@@ -29,13 +29,10 @@ export type {
   CaptureOptions,
   Checkpoint,
   CheckpointEvery,
-  CheckpointMemory,
   CheckpointOptions,
   ForkOptions,
   RestoredFrom,
   RestoreOptions,
-  StateMemory,
-  StateRoom,
 } from "../src/sandbox/contract/checkpoint.ts";
 export type {
   DeniedAttempts,

@@ -30,7 +30,7 @@ export async function runNative(script: string, tree: string, cwd: string): Prom
     }).output();
     if (ended || (!success && signal.aborted) || stdout.length > MAX_OUTPUT) return undefined;
     return {
-      stdout: new TextDecoder("latin1").decode(stdout),
+      stdout: toText(stdout),
       stderr: new TextDecoder().decode(stderr.subarray(0, 2000)),
       complains: stderr.length > 0,
       exitCode: code,
@@ -38,6 +38,15 @@ export async function runNative(script: string, tree: string, cwd: string): Prom
     };
   } finally {
     await new Deno.Command("rm", { args: ["-rf", folder] }).output();
+  }
+}
+
+/** Decodes output as a session does: bytes that are no text become a character each. */
+function toText(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
   }
 }
 

@@ -42,7 +42,7 @@ export class TreeSandbox implements AsyncDisposable {
       };
     }
     return {
-      stdout: latin1(result.stdout),
+      stdout: result.stdout,
       stderr: result.stderr.slice(0, 2000),
       complains: result.stderr !== "",
       exitCode,
@@ -67,13 +67,17 @@ export class TreeSandbox implements AsyncDisposable {
   async #fill(): Promise<void> {
     const { stdout } = await new Deno.Command("tar", { args: ["cf", "-", "-C", this.#tree, "."] }).output();
     await this.#session.writeFile("tree.tar", stdout);
+    const accessed = await accessTimeOf(this.#tree);
     const done = await this.#session.exec(
       `${LIST_PROGRAM}
 import tarfile
 with tarfile.open("tree.tar") as archive: archive.extractall("/", filter="fully_trusted")
 os.remove("tree.tar")
 os.makedirs(${JSON.stringify(this.#cwd)}, exist_ok=True)
-before = entries("")`,
+before = entries("")
+for path in before:
+    changed = os.lstat(path).st_mtime
+    if not os.path.islink(path): os.utime(path, (max(${accessed}, changed), changed))`,
     );
     if (done.status !== "ok") throw new Error(`Cannot fill the tree: ${done.status} ${JSON.stringify(done)}`);
     await this.#session.shell(`cd ${this.#cwd}`);
@@ -81,8 +85,8 @@ before = entries("")`,
   }
 }
 
-/** Bytes of UTF-8 as text in which each character is one byte, as native output is read. */
-function latin1(text: string): string {
-  const bytes = new TextEncoder().encode(text);
-  return new TextDecoder("latin1").decode(bytes);
+/** Returns the time at which all files of a tree were read, in seconds. */
+async function accessTimeOf(tree: string): Promise<number> {
+  const { mtime } = await Deno.stat(`${tree}/../passwd`);
+  return Math.floor((mtime?.getTime() ?? 0) / 1000);
 }

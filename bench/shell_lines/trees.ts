@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { checkOut } from "./sources.ts";
 
 /** Version of Django's source distribution on PyPI. The lines of trajectories about Django read its files. */
@@ -35,7 +36,7 @@ export async function makeTrees(checkouts: string, to: string, names: ReadonlySe
 }
 
 async function compileSortedReaddir(to: string): Promise<void> {
-  const source = new URL("./sorted_readdir.c", import.meta.url).pathname;
+  const source = fileURLToPath(new URL("./sorted_readdir.c", import.meta.url));
   const { success, stderr } = await new Deno.Command("cc", {
     args: ["-shared", "-fPIC", "-O1", "-o", to, source],
     stderr: "piped",
@@ -43,15 +44,19 @@ async function compileSortedReaddir(to: string): Promise<void> {
   if (!success) throw new Error(`Cannot compile '${source}': ${new TextDecoder().decode(stderr)}`);
 }
 
-/** Sets the times of files to whole seconds, which an archive in the sandbox has too. */
+/**
+ * Sets the times of files to whole seconds, which an archive in the sandbox has too. All were read at the same time,
+ * after their last changes, so that a copy does not count as an access.
+ */
 async function dropFractions(folder: string): Promise<void> {
   const program = `
 import os, sys
+read = int(os.stat(sys.argv[1] + "/passwd").st_mtime)
 for folder, folders, files in os.walk(sys.argv[1]):
     for name in folders + files:
         path = os.path.join(folder, name)
         seconds = int(os.lstat(path).st_mtime)
-        os.utime(path, (seconds, seconds), follow_symlinks=False)`;
+        os.utime(path, (max(read, seconds), seconds), follow_symlinks=False)`;
   await new Deno.Command("/usr/bin/python3", { args: ["-c", program, folder] }).output();
 }
 

@@ -26,6 +26,7 @@ export const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
     "sandbox/guest/depth_sandbox_test.ts",
     "sandbox/guest/ring_test.ts",
     "sandbox/guest/signals_sandbox_test.ts",
+    "sandbox/guest/sockets_sandbox_test.ts",
     "sandbox/guest/stdin_sandbox_test.ts",
     "sandbox/guest/strftime_sandbox_test.ts",
     "sandbox/guest/wall_clock_test.ts",

@@ -10,7 +10,7 @@ export class UnavailableError extends Error {
   override readonly name = "UnavailableError";
 }
 
-/** Error of an episode that cannot be written to its file. It ends the run: later episodes would be lost too. */
+/** Error of an episode that cannot be written to a file. The error ends the run: later episodes would be lost too. */
 export class UnwrittenError extends Error {
   override readonly name = "UnwrittenError";
 }
@@ -25,7 +25,7 @@ export interface UsageErrorOptions {
   describe?: ((error: unknown) => string) | undefined;
 }
 
-/** Returns a {@linkcode UsageError} with the error as its cause, or the error itself if it is none of `kinds`. */
+/** Returns a {@linkcode UsageError} with the error as cause, or the error itself if not of `kinds`. */
 export function toUsageError(error: unknown, options: UsageErrorOptions = {}): unknown {
   const { kinds, prefix, describe = errorMessage } = options;
   if (error instanceof UsageError) return error;
@@ -35,9 +35,9 @@ export function toUsageError(error: unknown, options: UsageErrorOptions = {}): u
 }
 
 /**
- * Runs `work` and converts its errors with {@linkcode toUsageError}.
+ * Runs `work` and converts errors with {@linkcode toUsageError}.
  *
- * @throws {UsageError} if `work` fails with one of `kinds`.
+ * @throws {UsageError} if `work` fails with an error of `kinds`.
  */
 export async function rethrowAsUsageError<T>(
   work: () => T | Promise<T>,

@@ -1,5 +1,5 @@
 /**
- * All commands of `paddock`. A start of one command loads the module of that command alone: see `main.ts`.
+ * All commands of `paddock`. The start of a command loads the module of that command alone: see `main.ts`.
  */
 import type { Command } from "commander";
 import { cacheCommand } from "./cache/cache_command.ts";
@@ -24,7 +24,7 @@ import { sessionCommand } from "./session.ts";
 import { templatesCommand } from "./templates/templates_command.ts";
 import { viewCommand } from "./view.ts";
 
-/** Returns the `paddock` command with all its subcommands. */
+/** Returns the `paddock` command with all subcommands. */
 export function paddockCommand(): Command {
   return makePaddock([
     { heading: "Run programs:", commands: [execCommand(), sessionCommand(), replCommand()] },
@@ -48,7 +48,7 @@ export function paddockCommand(): Command {
   ]);
 }
 
-/** Runs a command line in this process. Returns its exit code. */
+/** Runs a command line in this process. Returns the exit code. */
 export async function runCommandLine(args: readonly string[], io?: Io): Promise<number> {
   return await runPaddock(paddockCommand, args, io);
 }

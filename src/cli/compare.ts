@@ -68,14 +68,14 @@ async function readRun(path: string, signal: AbortSignal) {
   return { table, run: (await rethrowAsUsageError(() => readRunRecord(path)))?.runs.at(-1) };
 }
 
-/** A setting of a run, or its data, as text. */
+/** A setting of a run, or the run's data, as text. */
 interface Difference {
   readonly name: string;
   readonly first: string;
   readonly second: string;
 }
 
-/** Returns what differs between two runs; `undefined` if one of them has no record. */
+/** Returns the differences between two runs; `undefined` if either run has no record. */
 function differencesOf(
   first: PlayedRun | undefined,
   second: PlayedRun | undefined,
@@ -94,7 +94,7 @@ function differencesOf(
   ];
 }
 
-/** Returns a comparison as JSON has it: a figure that a run does not have is null. */
+/** Returns a comparison in JSON's form: a missing figure is null. */
 function toPlain({ tasks, figures, ...rest }: RunComparison, limit: number): object {
   return {
     ...rest,

@@ -90,7 +90,7 @@ async function createReport(profile: Profile, cacheDir: string, signal: AbortSig
   };
 }
 
-/** Starts a sandbox with the profile, measures it, and attacks its limits. */
+/** Starts a sandbox with the profile, measures the sandbox, and attacks the limits. */
 async function checkSandbox(
   profile: Profile,
   options: { cacheDir: string; detected: readonly LayerReport[]; signal: AbortSignal },
@@ -131,18 +131,18 @@ export interface DoctorReport {
     | { readonly state: "cached" | "built"; readonly directory: string; readonly bytes: number }
     | null;
   readonly attempts: readonly DoctorAttempt[];
-  /** Walls around the process of a sandbox, as the host sees them, if one was started. */
+  /** Walls around the process of a sandbox, as the host sees them, if a sandbox was started. */
   readonly walls?: readonly WallCheck[];
   /** Settings of the host that sandboxes depend on. They are no failures. */
   readonly host?: readonly HostSetting[];
   readonly times: Times | null;
-  /** Reason why no sandbox could be checked; `null` if one was. */
+  /** Reason why no sandbox could be checked; `null` after a check. */
   readonly failure: string | null;
   /** Advice for each problem. */
   readonly fixes: readonly Fix[];
 }
 
-/** A problem that the report shows, and how it is solved. */
+/** A problem that the report shows, and the solution. */
 export interface Fix {
   readonly problem: string;
   readonly fix: string;
@@ -248,7 +248,7 @@ function formatFigures({ image, times }: DoctorReport): string[] {
   ];
 }
 
-/** Milliseconds to start an interpreter, to run `1+1` in it, and to rewind it. */
+/** Milliseconds to start an interpreter, to run `1+1`, and to rewind. */
 export interface Times {
   readonly startMs: number;
   readonly execMs: number;
@@ -273,7 +273,7 @@ async function medianMs(runs: number, work: () => Promise<void>): Promise<number
   return measured.sort((a, b) => a - b)[runs >> 1] ?? NaN;
 }
 
-/** Returns the total size of the files in a directory and its subdirectories, in bytes. */
+/** Returns the total size of the files in a directory and all subdirectories, in bytes. */
 async function measureDirectoryBytes(directory: string): Promise<number> {
   let bytes = 0;
   for await (const { name, isDirectory } of Deno.readDir(directory)) {

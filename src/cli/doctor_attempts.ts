@@ -3,7 +3,7 @@ import type { PythonSession } from "../sandbox/contract/pool.ts";
 import type { Limits } from "../sandbox/profile/schema.ts";
 import type { Profile } from "../sandbox/profile/profile.ts";
 
-/** One attempt to break a limit of the sandbox, and its result. */
+/** An attempt to break a limit of the sandbox, and the result. */
 export interface DoctorAttempt {
   /** Property that must hold. */
   readonly name: string;
@@ -45,7 +45,7 @@ export function toAttemptProfile(profile: Profile): Profile {
   };
 }
 
-/** Attacks the limits and the isolation of a session, one attempt after the other. */
+/** Attacks the limits and the isolation of a session, one attempt at a time. */
 export async function runAttempts(
   session: PythonSession,
   limits: Limits,

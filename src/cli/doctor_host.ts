@@ -1,11 +1,11 @@
 /** A setting of the host on which sandboxes depend, and that Paddock does not change. */
 export interface HostSetting {
   readonly name: "SMT" | "KSM" | "swap";
-  /** True if it is on; `null` if the host does not show that. */
+  /** True if the feature is on; `null` if the host does not show the state. */
   readonly isOn: boolean | null;
-  /** Its state as text. */
+  /** State as text. */
   readonly seen: string;
-  /** What it means for sandboxes, and how it is turned off. */
+  /** Meaning for sandboxes, and how the feature is turned off. */
   readonly advice: string;
 }
 
@@ -45,7 +45,7 @@ async function readState(
   try {
     return describe((await read(path)).trim());
   } catch {
-    return UNKNOWN; // another system, a kernel without it, or a container that hides it
+    return UNKNOWN; // another system, a kernel without the file, or a container that hides the file
   }
 }
 
@@ -64,7 +64,7 @@ function describeKsm(run: string): State {
   return { isOn: false, seen: run === "2" ? "off: merged pages are separated" : "off" };
 }
 
-/** Reads `/proc/swaps`: a line of names, then one for each area with its size in KiB. */
+/** Reads `/proc/swaps`: a line of names, then a line for each area with the size in KiB. */
 function describeSwap(swaps: string): State {
   const [head = "", ...areas] = swaps.split("\n");
   if (!head.startsWith("Filename")) return UNKNOWN;

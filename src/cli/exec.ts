@@ -71,7 +71,7 @@ Stdin is passed to a module, and to a program that calls input() or names stdin,
 to its end.
 `;
 
-/** Returns the command `exec`, which runs one program and prints its output. */
+/** Returns the command `exec`, which runs a program and prints the output. */
 export function execCommand(): Command {
   return new Command("exec")
     .description("Run a Python program in a sandbox and print its output")

@@ -100,7 +100,7 @@ async function runGrade(
   await using stack = new AsyncDisposableStack();
   const grader = await openGraders(graders, flags, { profile, size, stack, signal });
   if (grader === undefined) throw noGraderError();
-  // Opening truncates the file, so it comes after everything else that can fail.
+  // Opening truncates the file, so the opening comes after everything else that can fail.
   using out = flags.out === undefined
     ? undefined
     : await TrajectoryFile.open(flags.out, { force: flags.force, source: file });

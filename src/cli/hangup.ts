@@ -1,7 +1,7 @@
 /**
- * Whether this process was started with SIGHUP ignored, as by `nohup`. The command line's first module imports this one,
- * which imports nothing: Deno takes SIGHUP, and the system then knows no more that it was ignored, half a second after the
- * start, when it begins to listen to SIGUSR1.
+ * Whether this process was started with SIGHUP ignored, as by `nohup`. The command line's first module imports this
+ * module, which imports nothing. Half a second after the start, when Deno begins to listen to SIGUSR1, Deno takes SIGHUP,
+ * and the system no longer shows that SIGHUP was ignored.
  */
 
 /** True if SIGHUP is ignored. Always false without `/proc`, and once Deno or a listener has taken the signal. */
@@ -16,7 +16,7 @@ export function isHangupIgnored(): boolean {
   return (Number.parseInt(lastDigit, 16) & 1) === 1;
 }
 
-/** Returns {@linkcode isHangupIgnored}. If it is true, SIGHUP stays ignored: without a listener, Deno would exit. */
+/** Returns {@linkcode isHangupIgnored}. If true, SIGHUP stays ignored: without a listener, Deno would exit. */
 export function keepHangupIgnored(): boolean {
   const isIgnored = isHangupIgnored();
   if (isIgnored) Deno.addSignalListener("SIGHUP", () => {});

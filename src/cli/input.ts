@@ -86,17 +86,17 @@ export async function requireReadable(path: string, options: RequireReadableOpti
   }, { prefix: `Cannot read '${path}'`, describe: ioErrorText });
 }
 
-/** Sources of a program and of its input. */
+/** Sources of a program and of the program's input. */
 export interface ProgramSource {
   /** Text of a block. */
   code?: string | undefined;
   /** Name of a module. */
   module?: string | undefined;
-  /** Path of the program, `-` for stdin, and its arguments; with `module`, only the arguments. */
+  /** Path of the program, `-` for stdin, and the arguments; with `module`, only the arguments. */
   words: readonly string[];
   /** Path of the file that `input()` reads; `-` is stdin. */
   stdin?: string | undefined;
-  /** True if stdin is a terminal. Then it is read only if it is named explicitly. */
+  /** True if stdin is a terminal. Then stdin is read only if named explicitly. */
   isTerminal: boolean;
 }
 
@@ -113,13 +113,13 @@ export const MAX_STDIN_BYTES = 16 * 1024 * 1024;
 
 const MAX_BYTES_PER_CHARACTER = 4;
 
-/** Characters that a program on one line has, and a path rarely. */
+/** Characters that a program on a single line has, and a path rarely. */
 const CODE_CHARACTERS = /[\s()=*'"]/;
 
 const READS_INPUT = /\binput\s*\(|\bstdin\b|\bfileinput\b|\bopen\(0\b/;
 
 /**
- * Reads a program, and its input if it has one.
+ * Reads a program, and the input, if any.
  *
  * @throws {UsageError} if there is not exactly one program, or a file cannot be read.
  */
@@ -179,7 +179,7 @@ function stdinPath(
   }
   if (stdin !== undefined) return stdin;
   if (isTerminal) return undefined;
-  // A pipe may never be closed by its writer, so stdin is read only for a program that can use it.
+  // The writer may never close a pipe, so stdin is read only for a program that can use stdin.
   return module !== undefined || READS_INPUT.test(text) ? STDIN : undefined;
 }
 
@@ -189,8 +189,8 @@ const NEWLINE = 10;
 const NOT_LINES = /\.(gz|parquet|csv|tsv|json)$/i;
 
 /**
- * Counts the tasks of a file of JSON lines, up to `max`. Returns `undefined` for a file in another format, and for a source
- * that can be read only once, such as a pipe.
+ * Counts the tasks of a file of JSON lines, up to `max`. Returns `undefined` for a file in another format, and for a
+ * source that can be read only once, such as a pipe.
  */
 export async function countTasks(path: string, max = Infinity): Promise<number | undefined> {
   if (NOT_LINES.test(path) || !(await Deno.stat(path)).isFile) return undefined;

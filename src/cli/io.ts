@@ -15,7 +15,7 @@ export interface OutputStream extends TerminalSink {
   writeSync(bytes: Uint8Array): number;
 }
 
-/** Streams, environment and exit code of one run of the command line. */
+/** Streams, environment and exit code of a run of the command line. */
 export interface Io {
   readonly stdin: { readonly readable: ReadableStream<Uint8Array<ArrayBuffer>>; isTerminal(): boolean };
   readonly stdout: OutputStream;
@@ -48,7 +48,7 @@ export function processIo(options: Pick<Io, "ignoresHangup"> = {}): Io {
 const PROCESS = processIo();
 const storage = new AsyncLocalStorage<Io>();
 
-/** Runs `work` as a command with these streams instead of those of the process. */
+/** Runs `work` as a command with these streams instead of the process's streams. */
 export function withIo<Result>(io: Io, work: () => Promise<Result>): Promise<Result> {
   return storage.run(io, work);
 }

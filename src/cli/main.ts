@@ -1,4 +1,4 @@
-/** The process of the command line. It loads the module of the command that runs, and not those of the others. */
+/** The process of the command line. The process loads only the module of the running command. */
 import type { Command } from "commander";
 import { fileURLToPath } from "node:url";
 import { keepHangupIgnored } from "./hangup.ts";
@@ -53,14 +53,14 @@ export async function commandFor(args: readonly string[]): Promise<Command> {
   return (await load<typeof import("./commands.ts")>("./commands.ts")).paddockCommand();
 }
 
-/** Imports a module beside this one. Its URL is computed, as Deno loads the targets of literal imports at the start. */
+/** Imports a module beside this module. The URL is computed, as Deno loads the targets of literal imports at the start. */
 async function load<Module>(path: string): Promise<Module> {
   return await import(new URL(path, import.meta.url).href);
 }
 
 /**
- * Makes the caller's folder the current one. `deno task` runs a task in the folder of the clone and names the caller's in
- * `INIT_CWD`, as npm does; paths of the command line are relative to the caller's.
+ * Makes the caller's folder the current folder. `deno task` runs a task in the folder of the clone and names the caller's
+ * folder in `INIT_CWD`, as npm does; paths of the command line are relative to the caller's folder.
  */
 async function enterCallersFolder(): Promise<void> {
   const caller = Deno.env.get("INIT_CWD");

@@ -21,7 +21,7 @@ import {
 import { printHint, writeText } from "./output.ts";
 import { currentIo } from "./io.ts";
 
-/** Idle timeout of the session: 24 hours, as the one client keeps it until it disconnects. */
+/** Idle timeout of the session: 24 hours, as the only client keeps the session until the disconnection. */
 const IDLE_MS = 24 * 3_600_000;
 /** Advice for a client without room for another checkpoint. */
 const ADVICE = "checkpoints are deleted when their client disconnects";
@@ -38,7 +38,7 @@ restore. Client configuration:
 
 Exit codes: 0 the client disconnected, 2 wrong usage, 125 the sandbox could not be started, 130 interrupted.`;
 
-/** Returns the command `mcp`, which serves one Python session over the Model Context Protocol. */
+/** Returns the command `mcp`, which serves a Python session over the Model Context Protocol. */
 export function mcpCommand(): Command {
   return new Command("mcp")
     .description("Serve a Python session over the Model Context Protocol (stdio)")

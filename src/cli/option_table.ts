@@ -2,13 +2,13 @@ import { type Command, Option } from "commander";
 import { collectValues, nameOption, type NumberParser } from "./options.ts";
 
 /**
- * One option of a command. Its name is the key of its table, in the words of the code: `maxTurns` is `--max-turns`.
- * Help, completion, the configuration file and its schema follow from the rows.
+ * An option of a command. The name is the key of the table, in the words of the code: `maxTurns` is `--max-turns`.
+ * Help, completion, the configuration file and the schema follow from the rows.
  */
 export interface OptionRow {
   /** Heading of the help above the option, such as `Policy`. */
   readonly group: string;
-  /** Description for the help. If `names` are given, the help lists them after it. */
+  /** Description for the help. If `names` are given, the help lists them after the description. */
   readonly about: string;
   /** Placeholder of the value. An option without a value is a switch. */
   readonly value?: string;
@@ -18,12 +18,12 @@ export interface OptionRow {
   readonly names?: readonly string[];
   /** All values that are allowed. */
   readonly choices?: readonly string[];
-  /** True if the option may be repeated; its value is then a list. */
+  /** True if the option may be repeated; the value is then a list. */
   readonly repeats?: boolean;
   readonly default?: string | number | undefined;
-  /** Names of the options that cannot be used with this one. */
+  /** Names of the options that cannot be used with this option. */
   readonly conflicts?: readonly string[];
-  /** Makes the option, if several commands have it. The other fields of the row then only describe it. */
+  /** Makes an option that several commands have. The other fields of the row then only describe the option. */
   readonly make?: () => Option;
 }
 
@@ -61,6 +61,6 @@ function toOption(name: string, row: OptionRow): Option {
 export function argumentsOf(command: Command): string[] {
   let root = command;
   while (root.parent !== null) root = root.parent;
-  const { rawArgs = [] } = root as Command & { rawArgs?: string[] }; // its types lack this field
+  const { rawArgs = [] } = root as Command & { rawArgs?: string[] }; // commander's types lack this field
   return rawArgs.slice(Math.max(0, rawArgs.indexOf(command.name())));
 }

@@ -9,7 +9,7 @@ export interface NumberRange {
   readonly least?: number | undefined;
 }
 
-/** Parser of a number. It throws `InvalidArgumentError` for any other value. */
+/** Parser of a number. Throws `InvalidArgumentError` for any other value. */
 export interface NumberParser {
   (value: string): number;
   readonly range: NumberRange;
@@ -59,7 +59,7 @@ export function parseCheckpointEvery(value: string): CheckpointEvery {
   return every;
 }
 
-/** Adds a value to those of an option that may be repeated. */
+/** Adds a value to the values of an option that may be repeated. */
 export function collectValues(value: string, earlier: readonly string[] = []): string[] {
   return [...earlier, value];
 }
@@ -77,19 +77,19 @@ export function lookUp<T>(table: Readonly<Record<string, T>>, name: string, kind
 
 const namesOfOptions = new WeakMap<Option, readonly string[]>();
 
-/** Returns an option whose value is one of the names, or begins with one. Its help text lists them. */
+/** Returns an option whose value is a name of the list, or begins with such a name. The help text lists the names. */
 export function nameOption(flags: string, description: string, names: readonly string[]): Option {
   const option = new Option(flags, `${description}: ${names.join(", ")}`);
   namesOfOptions.set(option, names);
   return option;
 }
 
-/** Returns the names that an option may have as its value, for help and completion. */
+/** Returns the names that an option may have as value, for help and completion. */
 export function valueNames(option: Option): readonly string[] {
   return option.argChoices ?? namesOfOptions.get(option) ?? [];
 }
 
-/** Formats the entries of a table for a help text, one line each. */
+/** Formats the entries of a table for a help text, a line each. */
 export function formatNames(title: string, table: Readonly<Record<string, { about: string }>>): string {
   const lines = Object.entries(table).map(([name, { about }]) => `  ${name.padEnd(16)}${about}`);
   return `\n${title}:\n${lines.join("\n")}\n`;

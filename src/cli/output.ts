@@ -3,7 +3,7 @@ import { currentIo, type TextSink } from "./io.ts";
 
 const encoder = new TextEncoder();
 
-/** Writes a whole text, in several writes if the sink accepts only part of it. */
+/** Writes a whole text, in several writes if the sink accepts only a part. */
 export async function writeText(sink: TextSink, text: string): Promise<void> {
   let rest = encoder.encode(text);
   while (rest.length > 0) rest = rest.subarray(await sink.write(rest));
@@ -43,7 +43,7 @@ export class TextQueue {
   }
 }
 
-/** Wraps a sink so that writes are dropped without an error once its reader has closed it. */
+/** Wraps a sink so that writes are dropped without an error once the reader has closed the stream. */
 export function ignoreBrokenPipe(sink: TextSink): TextSink {
   let closed = false;
   return {

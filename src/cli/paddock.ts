@@ -20,7 +20,7 @@ Here 'paddock' stands for 'npx -y deno@${DENO_VERSION} task paddock' in a clone.
 
 const encoder = new TextEncoder();
 
-/** Commands under one heading of the help. */
+/** Commands under a heading of the help. */
 export interface CommandGroup {
   readonly heading: string;
   readonly commands: readonly Command[];
@@ -39,7 +39,7 @@ export function makePaddock(groups: readonly CommandGroup[]): Command {
     .addHelpText("after", EXAMPLES)
     .configureOutput({
       writeOut: (text) => write(currentIo().stdout, text),
-      writeErr: (text) => write(currentIo().stderr, oneLine(escapeControls(text))), // it repeats unknown arguments
+      writeErr: (text) => write(currentIo().stderr, oneLine(escapeControls(text))), // the message repeats unknown arguments
     })
     .exitOverride();
   for (const { heading, commands } of groups) {
@@ -65,7 +65,7 @@ function write(sink: { writeSync(bytes: Uint8Array): number }, text: string): vo
   }
 }
 
-/** Runs a command line with the command that `open` returns. Returns its exit code. */
+/** Runs a command line with the command that `open` returns. Returns the exit code. */
 export async function runPaddock(
   open: () => Command | Promise<Command>,
   args: readonly string[],

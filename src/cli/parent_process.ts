@@ -2,8 +2,8 @@ import { basename } from "node:path";
 import { isHangupIgnored } from "./hangup.ts";
 
 /**
- * Finds the npx that runs this process, and waits for its end. npx passes SIGTERM to the shell that it starts, but not to
- * the programs below the shell, so that `kill` and `timeout` of npx would leave this process running.
+ * Finds the npx that runs this process, and waits for the end of npx. npx passes SIGTERM to npx's shell, but not to the
+ * programs below the shell, so that `kill` and `timeout` of npx would leave this process running.
  */
 
 /** Facts that {@linkcode findNpx} reads of a process. */
@@ -41,7 +41,7 @@ export interface FindNpxOptions {
 }
 
 /**
- * Returns the npx that runs a process as its command, or `undefined`. A process that `nohup` or `setsid` detached from
+ * Returns the npx that runs a process as npx's command, or `undefined`. A process that `nohup` or `setsid` detached from
  * npx, or that another program below npx started, is not npx's command.
  */
 export function findNpx(options: FindNpxOptions = {}): Npx | undefined {
@@ -72,7 +72,7 @@ export function watchNpx({ pid }: Npx, onEnd: () => void, read: ReadProcess = re
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-/** True if npx is known to have ended: the next look answers what this one cannot. */
+/** True if npx is known to have ended: the next look answers the open question. */
 function hasEnded(npx: number, read: ReadProcess): boolean {
   try {
     const state = read(npx);
@@ -82,13 +82,13 @@ function hasEnded(npx: number, read: ReadProcess): boolean {
   }
 }
 
-/** True for npx, whose title is `npm exec` with its arguments. */
+/** True for npx, whose title is `npm exec` with the arguments. */
 function isNpx([first = "", second = ""]: readonly string[]): boolean {
   return /^npm exec\b/.test(first) ||
     (basename(first) === "node" && /^npx(-cli\.js)?$/.test(basename(second)));
 }
 
-/** True for a process that npx, or a package that npx starts, puts between npx and its command. */
+/** True for a process that npx, or a package that npx starts, puts between npx and npx's command. */
 function isStep([program = "", first = "", ...rest]: readonly string[]): boolean {
   switch (basename(program)) {
     case "sh":
@@ -105,7 +105,7 @@ function isStep([program = "", first = "", ...rest]: readonly string[]): boolean
 }
 
 /** Reads a process of this system. Returns `undefined` on a system without `/proc`. */
-export function readProcess(pid: number): ProcessState | undefined {
+function readProcess(pid: number): ProcessState | undefined {
   const stat = readProcFile(pid, "stat");
   if (stat === undefined) return undefined;
   const [state = "", parent, , session] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

@@ -6,7 +6,7 @@ const LOOPBACK = ["localhost", "127.0.0.1", "::1"];
 
 /**
  * Excludes this machine from the proxy of the environment, as a proxy elsewhere cannot reach a model server on loopback.
- * It must run before the first request: Deno then reads the variables.
+ * This function must run before the first request: Deno then reads the variables.
  */
 export function excludeLoopback(env: ProxyEnvironment): void {
   if (!variables("http:").concat(variables("https:")).some((name) => env.get(name))) return;
@@ -15,7 +15,7 @@ export function excludeLoopback(env: ProxyEnvironment): void {
 }
 
 /**
- * Returns how the requests to an address reach it, for messages: `through the proxy of HTTP_PROXY, http://proxy:3128`.
+ * Returns how requests reach an address, for messages: `through the proxy of HTTP_PROXY, http://proxy:3128`.
  * Returns `undefined` without a proxy.
  */
 export function describeProxy(url: URL, env: Pick<Deno.Env, "get">): string | undefined {

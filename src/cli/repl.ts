@@ -93,7 +93,7 @@ export async function interact(session: PythonSession, options: InteractOptions)
   return code;
 }
 
-/** Runs the blocks of stdin, each as soon as it is complete. */
+/** Runs the blocks of stdin, each as soon as the block is complete. */
 async function runPiped(session: PythonSession, signal: AbortSignal): Promise<number> {
   const { stdout, stderr } = currentIo();
   for await (const block of readBlocks(signal)) {

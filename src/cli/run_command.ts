@@ -8,7 +8,7 @@ import { writeText } from "./output.ts";
 import { isHangupIgnored } from "./hangup.ts";
 import { findNpx, watchNpx } from "./parent_process.ts";
 
-/** Runs a command until it ends or is interrupted, and sets the exit code from its result or its error. */
+/** Runs a command until its end or an interrupt, and sets the exit code from the result or the error. */
 export async function runCommand(work: (signal: AbortSignal) => Promise<number>): Promise<void> {
   const io = currentIo();
   using interrupt = io.signal === undefined ? new Interrupt(io) : undefined;
@@ -20,13 +20,13 @@ export async function runCommand(work: (signal: AbortSignal) => Promise<number>)
   }
 }
 
-/** Prints the error of a command in one line and returns the exit code. An interrupt and a broken pipe print nothing. */
+/** Prints the error of a command in a line and returns the exit code. An interrupt and a broken pipe print nothing. */
 export async function reportFailure(
   error: unknown,
   options: { signal: AbortSignal; stderr: TextSink },
 ): Promise<number> {
   if (options.signal.aborted) return EXIT.interrupted;
-  if (error instanceof Deno.errors.BrokenPipe) return EXIT.ok; // the reader of the output has closed it
+  if (error instanceof Deno.errors.BrokenPipe) return EXIT.ok; // the reader of the output has closed the stream
   const message = errorMessage(error);
   await writeText(options.stderr, `error: ${escapeControls(message)}\n`).catch(() => {}); // stderr is closed: the exit code is enough
   if (error instanceof UsageError || error instanceof PackageError) return EXIT.usage;
@@ -48,7 +48,7 @@ export const EXIT = {
   memory: 137,
 } as const;
 
-/** Help text for the exit codes of one program. */
+/** Help text for the exit codes of a program. */
 export const EXIT_CODES = `
 Exit codes: 0 ok, 1 an exception or too much output, 2 wrong usage, 124 timeout, 125 the sandbox failed,
 130 interrupted, 134 the interpreter crashed, 137 out of memory. After sys.exit(code), the exit code is code.`;
@@ -71,7 +71,7 @@ const SIGNALS: readonly Deno.Signal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /**
  * An abort signal for Ctrl-C (SIGINT), SIGTERM, SIGHUP and the end of the npx that runs this process. The first of them
- * aborts the signal and removes the listeners, so a second one ends the process. Under `nohup`, SIGHUP is ignored.
+ * aborts the signal and removes the listeners, so a second signal ends the process. Under `nohup`, SIGHUP is ignored.
  * Dispose removes the listeners.
  */
 export class Interrupt implements Disposable {

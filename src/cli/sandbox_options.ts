@@ -34,9 +34,9 @@ export function flagsOf<Flags>(command: Command): Flags {
 }
 
 /**
- * Loads the profile of `--profile`, and downloads packages of it that are missing if the user agrees.
+ * Loads the profile of `--profile`, and downloads missing packages of the profile if the user agrees.
  *
- * @throws {UsageError} if the profile does not exist or is invalid, or packages of it are missing.
+ * @throws {UsageError} if the profile does not exist or is invalid, or packages of the profile are missing.
  */
 export async function resolveProfile(
   { profile: name, cacheDir, yes = false }: SandboxFlags,
@@ -49,7 +49,7 @@ export async function resolveProfile(
   return profile;
 }
 
-/** Starts a sandbox. Prints a line to stderr if its base image must be built first. */
+/** Starts a sandbox. Prints a line to stderr if the base image must be built first. */
 export async function startSandbox(
   profile: Profile,
   options: { cacheDir?: string | undefined; signal: AbortSignal },
@@ -60,8 +60,8 @@ export async function startSandbox(
 }
 
 /**
- * Prepares the base image of a profile before the first episode, so that a failed build is one error and not one per
- * episode.
+ * Prepares the base image of a profile before the first episode, so that a failed build is a single error and not an error
+ * per episode.
  *
  * @throws {UsageError} if the cache folder cannot be created.
  * @throws {SandboxError} if the image cannot be built.
@@ -108,7 +108,9 @@ export function lackingLayers(states: readonly LayerState[]): LayerState[] {
   return states.filter(({ layer, works, mode }) => !works && mode !== "off" && !RARE_LAYERS.includes(layer));
 }
 
-/** Returns a profile that starts no sandbox without the named layers; `all` is every layer but bubblewrap and memoryCgroup. */
+/**
+ * Returns a profile that starts no sandbox without the named layers; `all` is every layer but bubblewrap and memoryCgroup.
+ */
 export function requireLayers(profile: Profile, names: readonly (Layer | "all")[]): Profile {
   const required = LAYERS.filter((layer) =>
     names.includes(layer) || (names.includes("all") && !RARE_LAYERS.includes(layer))
@@ -150,14 +152,14 @@ export interface LazyPoolOptions {
   /**
    * Key of checkpoints.
    *
-   * @default one in the cache folder
+   * @default a key in the cache folder
    */
   checkpointKey?: Uint8Array | undefined;
-  /** Closes the pool if it was opened. */
+  /** Closes an opened pool. */
   stack: AsyncDisposableStack;
 }
 
-/** Returns a function that opens the pool at its first call, with a module in its image if that call names one. */
+/** Returns a function that opens the pool at the first call, with a module in the image if that call names a module. */
 export function createLazyPool(options: LazyPoolOptions): (preload?: Preload) => SandboxPool {
   const { cacheDir, stack, profile, ...rest } = options;
   let pool: SandboxPool | undefined;

@@ -238,7 +238,7 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
   });
   const { pool, drain } = source;
   const hibernation = await openHibernation(flags, { source, profile, tokens: address.tokens, stack });
-  const toolReset = tokens > 1 ? "fresh" as const : "rewind" as const; // no client reads what another one left
+  const toolReset = tokens > 1 ? "fresh" as const : "rewind" as const; // no client reads traces of another client
   const owner = { size: flags.maxSessions ?? source.sessions, resetMode: toolReset, stack, signal };
   const { tools, ofPython: toolFiles } = await openToolFiles(flags.tool ?? [], { flags, owner });
   const graders = await openServedGraders(flags, { profile, stack });
@@ -319,7 +319,7 @@ async function tryPool(pool: SessionPool, signal: AbortSignal): Promise<void> {
 /**
  * Starts the HTTP server.
  *
- * @throws {Error} if it cannot listen. The message names the address.
+ * @throws {Error} if the server cannot listen. The message names the address.
  */
 async function listen(
   { paddock, handler }: { paddock: PaddockServer; handler: RequestHandler },
@@ -355,7 +355,7 @@ async function openEnvTokenizer({ openenv, tokenizer }: ServeFlags): Promise<Tok
   return await resolveTokenizer(tokenizer);
 }
 
-/** Returns a signal that is aborted when stdin ends. What it contains is discarded. */
+/** Returns a signal that is aborted when stdin ends. The content of stdin is discarded. */
 function stdinEnd(): AbortSignal {
   const controller = new AbortController();
   const ended = () => controller.abort(new DOMException("stdin has ended", "AbortError"));

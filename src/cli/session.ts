@@ -58,7 +58,7 @@ Example:
 
 Exit codes: 0 every request has a response, 2 wrong usage, 125 the sandbox could not be started, 130 interrupted.`;
 
-/** Returns the command `session`: one interpreter that another program drives with lines of JSON. */
+/** Returns the command `session`: an interpreter that another program drives with lines of JSON. */
 export function sessionCommand(): Command {
   return new Command("session")
     .description("Run a Python session that reads requests and writes responses as lines of JSON")

@@ -8,7 +8,7 @@ const OWNER = "";
 /** Copies of sessions at once. */
 const MAX_COPIES = 64;
 
-/** A session, its copies and its checkpoints, by their ids. */
+/** A session, the copies and the checkpoints, by their ids. */
 export class SessionBranches implements AsyncDisposable {
   readonly #root: BranchingSession;
   readonly #copies = new Map<string, BranchingLease>();
@@ -20,9 +20,9 @@ export class SessionBranches implements AsyncDisposable {
   }
 
   /**
-   * Returns the session of an id; without one, the first session.
+   * Returns the session of an id; without an id, the first session.
    *
-   * @throws {ArgumentTypeError} if there is none.
+   * @throws {ArgumentTypeError} if there is no such session.
    */
   find(id: string | undefined): BranchingSession {
     return id === undefined ? this.#root : this.#copy(id).session;
@@ -32,7 +32,7 @@ export class SessionBranches implements AsyncDisposable {
    * Makes copies of a session and returns their ids.
    *
    * @throws {ArgumentRangeError} if there are too many.
-   * @throws {CheckpointError} if the session has what no checkpoint has.
+   * @throws {CheckpointError} if the session has something that no checkpoint can hold.
    */
   async fork(
     session: BranchingSession,
@@ -55,7 +55,7 @@ export class SessionBranches implements AsyncDisposable {
   /**
    * Ends a copy.
    *
-   * @throws {ArgumentTypeError} if there is none of this id.
+   * @throws {ArgumentTypeError} if there is no checkpoint of this id.
    */
   async end(id: string): Promise<void> {
     const lease = this.#copy(id);
@@ -64,10 +64,10 @@ export class SessionBranches implements AsyncDisposable {
   }
 
   /**
-   * Keeps the state of a session, or its files alone.
+   * Keeps the state of a session, or only the files.
    *
    * @throws {ArgumentRangeError} if there is no room.
-   * @throws {CheckpointError} if the session has what no checkpoint has.
+   * @throws {CheckpointError} if the session has something that no checkpoint can hold.
    */
   async checkpoint(
     session: BranchingSession,
@@ -81,9 +81,9 @@ export class SessionBranches implements AsyncDisposable {
   }
 
   /**
-   * Returns a session to a checkpoint, also to one of another session.
+   * Returns a session to a checkpoint, also to a checkpoint of another session.
    *
-   * @throws {ArgumentTypeError} if there is none of this id.
+   * @throws {ArgumentTypeError} if there is no checkpoint of this id.
    */
   async restore(session: BranchingSession, id: string, signal: AbortSignal): Promise<void> {
     using held = this.#stored((store) => store.hold(OWNER, id));
@@ -93,7 +93,7 @@ export class SessionBranches implements AsyncDisposable {
   /**
    * Deletes a checkpoint.
    *
-   * @throws {ArgumentTypeError} if there is none of this id.
+   * @throws {ArgumentTypeError} if there is no checkpoint of this id.
    */
   forget(id: string): void {
     this.#stored((store) => store.delete(OWNER, id));
@@ -111,7 +111,7 @@ export class SessionBranches implements AsyncDisposable {
     throw new ArgumentTypeError(`Cannot use session as there is none with this id: found '${id}'`);
   }
 
-  /** Uses the store, and reports its refusals as errors of arguments. */
+  /** Uses the store, and reports refusals as errors of arguments. */
   #stored<T>(use: (store: CheckpointStore) => T): T {
     try {
       return use(this.#store);

@@ -7,6 +7,7 @@ import {
   WaitingExecError,
   type WaitingExecErrorCode,
 } from "../errors.ts";
+import { parseWithIntegers, writeIntegers } from "../numbers/exact_numbers.ts";
 import type { Line } from "../read_lines.ts";
 import type { ExecResult } from "../sandbox/contract/exec.ts";
 import type { BranchingSession, PythonSession } from "../sandbox/contract/pool.ts";
@@ -20,7 +21,7 @@ import { ServerError } from "../server/http/http_errors.ts";
 import { SessionTools } from "../server/sessions/session_tools.ts";
 import type { SessionBranches } from "./session_branches.ts";
 
-/** Identifier of a request, returned unchanged in its response. */
+/** Identifier of a request, returned unchanged in the response. */
 export type RequestId = string | number | null;
 
 /** Maximum input of a program, in characters. */
@@ -74,7 +75,7 @@ const schemas = {
 };
 
 type RequestOf<Kind extends keyof typeof schemas> = z.output<(typeof schemas)[Kind]>;
-/** A request about what a session runs, and about its files. */
+/** A request about a session's programs and files. */
 type RunRequest = RequestOf<"code" | "resume" | "shell" | "reset" | "put" | "get">;
 
 /** A request of the program that drives a session. Without an id of a copy, the first session is used. */
@@ -83,7 +84,7 @@ export type SessionRequest = { readonly session?: string | undefined } & Request
 /** Error of a line that is not a valid request. */
 export class RequestError extends SyntaxError {
   override readonly name = "SyntaxError";
-  /** Id of the request; `null` if it has no readable id. */
+  /** Id of the request; `null` without a readable id. */
   readonly id: RequestId;
 
   constructor(message: string, id: RequestId) {
@@ -93,7 +94,7 @@ export class RequestError extends SyntaxError {
 }
 
 /**
- * Parses one request.
+ * Parses a request.
  *
  * @throws {RequestError} if the request is invalid.
  */
@@ -117,7 +118,7 @@ export function parseRequest(text: string): SessionRequest {
 function parseObject(text: string): Record<string, unknown> {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseWithIntegers(text);
   } catch (error) {
     throw new RequestError(`a line must be JSON: ${errorMessage(error)}`, null);
   }
@@ -138,7 +139,7 @@ function formatIssue({ path, message }: { path: PropertyKey[]; message: string }
   return path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`;
 }
 
-/** Response to a request, without its id. */
+/** Response to a request, without the id. */
 type SessionResponse =
   | ExecResult
   | ShellResult
@@ -150,11 +151,11 @@ type SessionResponse =
     status: "invalid";
     error: { type: string; message: string; code?: CheckpointErrorCode | WaitingExecErrorCode };
   }
-  /** The sandbox failed. A later request may use a new one. */
+  /** The sandbox failed. A later request may use a new sandbox. */
   | { status: "failed"; error: { type: string; message: string } };
 
 /**
- * Handles one request line and returns the response line, as JSON.
+ * Handles a request line and returns the response line, as JSON.
  *
  * @throws only the signal's reason.
  */
@@ -177,7 +178,7 @@ export async function respondToLine(
 
 function formatResponse(id: RequestId, response: SessionResponse): string {
   const { status, ...rest } = response;
-  return JSON.stringify({ id, status, ...rest });
+  return JSON.stringify({ id, status, ...rest }, writeIntegers);
 }
 
 async function handleRequest(

@@ -69,7 +69,7 @@ function formatCodeCalls({ turn, tool, calls = [] }: ToolRecord): string[] {
   return lines.map((line) => `called in turn ${turn} by ${tool}: ${line}`);
 }
 
-/** Returns the MIME types of an object with their sizes, and the beginning of its text. */
+/** Returns the MIME types of an object with their sizes, and the beginning of the text. */
 function describeBundle({ "text/plain": plain, ...forms }: MimeBundle): string {
   const described = Object.entries(forms).map(([type, data]) => {
     const text = typeof data === "string" ? data : JSON.stringify(data);
@@ -106,7 +106,7 @@ function formatEnding(trajectory: Trajectory, paint: Paint): string {
   ].join(", ");
 }
 
-/** Formats the parts of the reward, if it has at least two. */
+/** Formats the parts of the reward, if there are at least two. */
 function formatRewardParts({ rewardParts = {} }: Trajectory): string {
   const entries = Object.entries(rewardParts);
   return entries.length < 2

@@ -106,7 +106,7 @@ function matchesFlags(trajectory: Trajectory, { id, failed, wrong, cut }: ViewFl
 }
 
 /**
- * Serves the pages of a folder of runs, or of one file, until the signal is aborted. Only programs of this machine can
+ * Serves the pages of a folder of runs, or of a file, until the signal is aborted. Only programs of this machine can
  * connect.
  *
  * @throws {UsageError} if the path is stdin or does not exist, or the tokenizer cannot be read.

@@ -1,6 +1,9 @@
 import * as z from "zod";
-import { errorMessage } from "../errors.ts";
+import { ArgumentTypeError, errorMessage } from "../errors.ts";
+import { parseExact } from "../numbers/exact_numbers.ts";
+import type { ToolAnswer } from "../sandbox/contract/exec.ts";
 import type { HostToolContext } from "../sandbox/host_tool.ts";
+import { encodeToolValue } from "../sandbox/tool_value.ts";
 import { MAX_TOOL_ERROR_CHARACTERS } from "../wire/limits.ts";
 import type { CallAnswer, callEventSchema, sessionToolSchema } from "../wire/v1_tools.ts";
 import type { ClientTool } from "./client_options.ts";
@@ -32,12 +35,23 @@ export class ClientTools {
       const tool = this.#tools.get(name);
       if (tool === undefined) throw new TypeError(`the client has no tool '${name}'`);
       const parsed = isZod(tool.parameters) ? parseArguments(tool.parameters, args) : args;
-      const value = await tool.run(parsed, context);
-      return { value: JSON.parse(JSON.stringify(value) ?? "null") };
+      return toWireAnswer({ value: await tool.run(parsed, context) });
     } catch (error) {
       return toErrorAnswer(error);
     }
   }
+}
+
+/**
+ * Returns an answer as JSON carries it, whose integers have all of their digits.
+ *
+ * @throws {TypeError} if its value is no JSON, such as bytes.
+ */
+export function toWireAnswer(answer: ToolAnswer): CallAnswer {
+  if ("error" in answer && answer.error !== undefined) return { error: answer.error };
+  const { json, media } = encodeToolValue((answer as { value?: unknown }).value);
+  if (media.length === 0) return { value: parseExact(json) ?? JSON.parse(json) };
+  throw new ArgumentTypeError("Cannot answer call as its value must be JSON for a server: found bytes");
 }
 
 /** The calls of one streamed program. Disposing it aborts those that still run. */

@@ -195,7 +195,7 @@ class SessionHandle implements GatewaySessionHandle {
   }
 
   async grade(
-    grader: string,
+    grader?: string,
     { file, signal }: GatewayRequestOptions & { file?: string | undefined } = {},
   ): Promise<GatewaySessionState> {
     return await this.#end({ grader, file }, { action: "grade session", signal });

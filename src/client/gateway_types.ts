@@ -32,6 +32,11 @@ export interface OpenGatewaySessionOptions {
   readonly sandbox?:
     | { readonly profile?: string | undefined; readonly seed?: number | undefined }
     | undefined;
+  /** Grader that scores the session if `grade()` names none, as the body of the HTTP API. @default none */
+  readonly grader?:
+    | { readonly grader: string; readonly file?: string | undefined }
+    | { readonly tests: { readonly code: string; readonly timeout_seconds?: number | undefined } }
+    | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -77,9 +82,13 @@ export interface GatewaySessionHandle {
     reward: number | null,
     options?: GatewayRequestOptions & { parts?: Readonly<Record<string, number | null>> | undefined },
   ): Promise<GatewaySessionState>;
-  /** Ends the session with the score of a grader, of its last reply or of a file in its sandbox. */
+  /**
+   * Ends the session with the score of a grader, of its last reply or of a file in its sandbox.
+   *
+   * @param grader name of the grader; default: the one with which the session was opened
+   */
   grade(
-    grader: string,
+    grader?: string,
     options?: GatewayRequestOptions & { file?: string | undefined },
   ): Promise<GatewaySessionState>;
   /** Ends the session with the score of tests, which see the files that the agent left. */

@@ -6,7 +6,8 @@ import type { GradeContext, Score } from "../rewards/grader.ts";
 import type { Checkpoint, CheckpointEvery, CheckpointOptions } from "../sandbox/contract/checkpoint.ts";
 import type { ExecOptions, ExecResult, ProgramOptions } from "../sandbox/contract/exec.ts";
 import { EXEC_FIELDS } from "../sandbox/contract/exec_fields.ts";
-import type { BranchingPool } from "../sandbox/contract/pool.ts";
+import type { CheckpointMemoryOptions } from "../sandbox/checkpoint/state_memory.ts";
+import type { BranchingPool, SandboxAcquireOptions } from "../sandbox/contract/pool.ts";
 import { checkEvery, checkSeed } from "../sandbox/exec_check.ts";
 import { scoreSchema } from "../wire/v1_grade.ts";
 import { sessionListSchema } from "../wire/v1_sessions.ts";
@@ -143,6 +144,7 @@ export class PaddockClient implements BranchingPool, AsyncDisposable {
    * @throws {RequestError} if no session can be opened.
    */
   async acquire(options: AcquireOptions = {}): Promise<RemoteLease> {
+    requireKnownOptions("acquire session", options, ACQUIRE_OPTIONS);
     const { seed, from, checkpointEvery, ttlSeconds, limits, metadata } = options;
     checkSeed(seed);
     checkEvery(checkpointEvery);
@@ -248,8 +250,9 @@ export class PaddockClient implements BranchingPool, AsyncDisposable {
    * @throws {RequestError} if the request fails.
    */
   async exec(code: string, options: RemoteExecOptions = {}): Promise<ExecResult> {
-    const { seed, limits, onOutput, timeoutMs } = options;
-    checkRemoteExec(code, options);
+    const { seed, limits, ...program } = options;
+    const { onOutput, timeoutMs } = program;
+    checkRemoteExec(code, program);
     checkSeed(seed);
     const body = { code, ...EXEC_FIELDS.toJson(options), seed, limits };
     const request = { action: "exec", timeoutMs, signal: this.#signal(options.signal) };
@@ -268,6 +271,7 @@ export class PaddockClient implements BranchingPool, AsyncDisposable {
   async listSessions(
     options: Pick<AcquireOptions, "metadata" | "signal"> = {},
   ): Promise<RemoteSessionInfo[]> {
+    requireKnownOptions("list sessions", options, { metadata: true, signal: true });
     const metadata = new URLSearchParams({ ...options.metadata }).toString();
     const action = "list sessions";
     const url = `/sessions${metadata && `?metadata=${encodeURIComponent(metadata)}`}`;
@@ -285,7 +289,8 @@ export class PaddockClient implements BranchingPool, AsyncDisposable {
     programs: readonly BatchProgram[],
     options: { signal?: AbortSignal | undefined } = {},
   ): Promise<BatchOutcome[]> {
-    for (const { code, ...rest } of programs) checkRemoteExec(code, rest);
+    requireKnownOptions("exec batch", options, { signal: true });
+    for (const { code, session: _session, ...rest } of programs) checkRemoteExec(code, rest);
     const items = programs.map(({ code, session, ...rest }) => ({
       code,
       ...EXEC_FIELDS.toJson(rest),
@@ -346,6 +351,7 @@ export class PaddockClient implements BranchingPool, AsyncDisposable {
    * ```
    */
   rollout(options: RemoteRolloutOptions & { signal?: AbortSignal | undefined }): RemoteRollout {
+    requireKnownOptions("roll out", options, ROLLOUT_OPTIONS);
     return new RolloutReader(this.#api, { ...options, signal: this.#signal(options.signal) });
   }
 
@@ -373,6 +379,53 @@ export class PaddockClient implements BranchingPool, AsyncDisposable {
   }
 }
 
+/** Options of other pools, whose place a client may take, are ignored: a server has separate owners and memory. */
+const ACQUIRE_OPTIONS: Readonly<
+  Record<keyof AcquireOptions | keyof SandboxAcquireOptions | keyof CheckpointMemoryOptions, true>
+> = {
+  owner: true,
+  once: true,
+  near: true,
+  checkpointMemory: true,
+  seed: true,
+  from: true,
+  checkpointEvery: true,
+  ttlSeconds: true,
+  limits: true,
+  metadata: true,
+  tools: true,
+  signal: true,
+};
+const ROLLOUT_OPTIONS: Readonly<Record<keyof RemoteRolloutOptions | "signal", true>> = {
+  policy: true,
+  model: true,
+  temperature: true,
+  maxTokens: true,
+  tasks: true,
+  env: true,
+  tools: true,
+  toolCallers: true,
+  toolNames: true,
+  calls: true,
+  grader: true,
+  systemPrompt: true,
+  maxTurns: true,
+  timeoutMs: true,
+  runUnlabeled: true,
+  runThoughts: true,
+  samples: true,
+  concurrency: true,
+  seed: true,
+  weightVersion: true,
+  partial: true,
+  maxWaiting: true,
+  maxWaitingBytes: true,
+  cutScore: true,
+  advantages: true,
+  tokens: true,
+  resumed: true,
+  signal: true,
+};
 /** Names of the options. */
 const OPTIONS: Readonly<Record<keyof PaddockClientOptions, true>> = {
   url: true,

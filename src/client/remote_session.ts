@@ -16,6 +16,7 @@ import type {
 } from "../sandbox/contract/exec.ts";
 import type { BranchingLease, BranchingSession, ResetOptions } from "../sandbox/contract/pool.ts";
 import type { ShellOptions, ShellResult } from "../sandbox/contract/shell.ts";
+import { checkOptionNames } from "../sandbox/contract/known_options.ts";
 import { checkExec, EXEC_FIELDS, SHELL_FIELDS } from "../sandbox/contract/exec_fields.ts";
 import { toBase64Files } from "../sandbox/contract/wire_forms.ts";
 import {
@@ -28,7 +29,7 @@ import {
 } from "../sandbox/exec_check.ts";
 import { fileListSchema, filesWrittenSchema, sessionInfoSchema } from "../wire/v1_sessions.ts";
 import type { RemoteFile, RemoteFiles } from "./client_options.ts";
-import { type ClientTools, RunningCalls } from "./client_tools.ts";
+import { type ClientTools, RunningCalls, toWireAnswer } from "./client_tools.ts";
 import { readOutput } from "./event_stream.ts";
 import { checkOwner, toRemoteCheckpoint } from "./remote_checkpoint.ts";
 import {
@@ -86,7 +87,7 @@ export class RemoteSession implements BranchingSession, RemoteFiles {
     const { callId, timeoutMs, signal } = options;
     checkRemoteResume(answer, options);
     const request = { action: "resume exec", timeoutMs, schema: execResponse, signal };
-    return await this.#post("/resume", { ...answer, callId, timeoutMs }, request);
+    return await this.#post("/resume", { ...toWireAnswer(answer), callId, timeoutMs }, request);
   }
 
   /** {@inheritDoc BranchingSession.waitingCall} */
@@ -98,6 +99,7 @@ export class RemoteSession implements BranchingSession, RemoteFiles {
 
   /** {@inheritDoc PythonSession.shell} */
   async shell(command: string, options: ShellOptions = {}): Promise<ShellResult> {
+    SHELL_FIELDS.checkNames(options);
     const { timeoutMs, silenceMs, stdin, signal, onOutput } = options;
     checkTimeout(silenceMs, "silenceMs");
     checkRemoteExec(command, { timeoutMs, stdin, signal });
@@ -146,6 +148,7 @@ export class RemoteSession implements BranchingSession, RemoteFiles {
 
   /** {@inheritDoc PythonSession.reset} */
   async reset(options: ResetOptions = {}): Promise<void> {
+    checkOptionNames("reset", options);
     const { mode, seed, signal } = options;
     checkResetMode(mode);
     checkSeed(seed);
@@ -154,6 +157,7 @@ export class RemoteSession implements BranchingSession, RemoteFiles {
 
   /** {@inheritDoc BranchingSession.checkpoint} */
   async checkpoint(options: CaptureOptions = {}): Promise<Checkpoint> {
+    checkOptionNames("checkpoint", options);
     const { memory, signal } = options;
     checkOwner(options);
     const request = { action: "make checkpoint", schema: checkpointResponse, signal };
@@ -163,6 +167,7 @@ export class RemoteSession implements BranchingSession, RemoteFiles {
 
   /** {@inheritDoc BranchingSession.restore} */
   async restore(checkpoint: Checkpoint, options: CheckpointOptions = {}): Promise<void> {
+    checkOptionNames("restore", options);
     checkOwner(options);
     const request = { action: "restore checkpoint", schema: emptyResponse, signal: options.signal };
     await this.#post("/restore", { checkpoint: checkpoint.id }, request);
@@ -170,6 +175,7 @@ export class RemoteSession implements BranchingSession, RemoteFiles {
 
   /** {@inheritDoc BranchingSession.fork} */
   async fork(count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
+    checkOptionNames("fork", options);
     const { seed, signal } = options;
     checkOwner(options);
     checkSeed(seed);
@@ -237,6 +243,7 @@ export function checkRemoteExec(code: string, options: ExecOptions): void {
 
 /** Validates the arguments of a resume. A session of a server has its tools, and returns the output at the end. */
 function checkRemoteResume(answer: ToolAnswer, options: ResumeOptions): void {
+  checkOptionNames("resume", options);
   checkAnswer(answer);
   checkTimeout(options.timeoutMs);
   const refused = (["tools", "onOutput", "onDisplay"] as const).find((name) => options[name] !== undefined);

@@ -5,6 +5,7 @@ import { errorMessage } from "../errors.ts";
 import { RequestError } from "./request_error.ts";
 import { readBytes } from "../http/request.ts";
 import { type JsonLimits, parseUntrustedJson } from "../json.ts";
+import { parseWithIntegers } from "../numbers/exact_numbers.ts";
 import type { ExecResult } from "../sandbox/contract/exec.ts";
 import type { ShellResult } from "../sandbox/contract/shell.ts";
 import {
@@ -112,6 +113,21 @@ export const MAX_RESPONSE_BYTES = 256 * 1024 * 1024;
 const RESPONSE_LIMITS: JsonLimits = { depth: 64, values: 2_500_000 };
 const SHOWN_CHARACTERS = 200;
 
+/** Schemas of responses with calls of tools, whose arguments have all digits of their integers. */
+const WITH_CALLS: ReadonlySet<unknown> = new Set([execResponse, sessionInfoSchema, callEventSchema]);
+
+function parseValue(text: string, hasCalls: boolean): unknown {
+  const value = parseUntrustedJson(text, RESPONSE_LIMITS);
+  if (!hasCalls) return value;
+  const exact = Object(parseWithIntegers(text));
+  const call = exact.call ?? exact.waiting ?? exact;
+  const rounded = Object(value).call ?? Object(value).waiting ?? value;
+  if (typeof rounded === "object" && rounded !== null && "arguments" in rounded) {
+    rounded.arguments = call.arguments;
+  }
+  return value;
+}
+
 /**
  * Reads the whole body of a response.
  *
@@ -146,7 +162,7 @@ export async function readResponse<T>(
  */
 export function parseResponse<T>(action: string, text: string, schema: z.core.$ZodType<T>): T {
   try {
-    return z.parse(schema, text === "" ? undefined : parseUntrustedJson(text, RESPONSE_LIMITS));
+    return z.parse(schema, text === "" ? undefined : parseValue(text, WITH_CALLS.has(schema)));
   } catch (cause) {
     const reason = errorMessage(cause).slice(0, 2 * SHOWN_CHARACTERS);
     const shown = reason.replace(/\s+/g, " ").slice(0, SHOWN_CHARACTERS);

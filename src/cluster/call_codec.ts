@@ -13,7 +13,8 @@ import {
 } from "../errors.ts";
 import type { ExecOptions, ExecResult } from "../sandbox/contract/exec.ts";
 import { EXEC_FIELDS } from "../sandbox/contract/exec_fields.ts";
-import { parseUntrustedJson } from "../json.ts";
+import { checkJsonLimits, JSON_LIMITS } from "../json.ts";
+import { parseWithIntegers } from "../numbers/exact_numbers.ts";
 import { ServerError } from "../server/http/http_errors.ts";
 import { execResponse } from "../client/responses.ts";
 import type { CallOf, CallReply } from "./calls.ts";
@@ -69,7 +70,8 @@ export function partAt(parts: readonly Uint8Array[], at: number): Uint8Array {
 
 function parseInput(contents: Uint8Array): unknown {
   try {
-    return parseUntrustedJson(decoder.decode(contents));
+    checkJsonLimits(contents, JSON_LIMITS);
+    return parseWithIntegers(decoder.decode(contents));
   } catch (cause) {
     throw new MessageError("an input must be JSON", { cause });
   }

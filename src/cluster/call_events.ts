@@ -1,7 +1,9 @@
 import * as z from "zod";
 import { errorMessage } from "../errors.ts";
 import type { ExecOptions } from "../sandbox/contract/exec.ts";
+import { type NumberSource, parseExact, toExactInteger } from "../numbers/exact_numbers.ts";
 import type { HostTool } from "../sandbox/host_tool.ts";
+import { type EncodedToolValue, encodeToolValue } from "../sandbox/tool_value.ts";
 import type { CallReply } from "./calls.ts";
 import type { SendControl } from "./caller.ts";
 
@@ -64,11 +66,14 @@ export class CallEvents {
   }
 
   async #callTool(reply: CallReply & { kind: "tool" }, send: SendControl): Promise<void> {
-    const { toolCall, name, arguments: args } = reply;
+    const { toolCall, name, arguments: text } = reply;
     try {
       const tool = this.#followed.tools?.find((tool) => tool.name === name);
-      const json = await runTool(tool, { name, args, signal: this.#stop.signal });
-      await send({ op: "answer", toolCall }, [encoder.encode(json)]);
+      const { json, media } = await runTool(tool, { name, text, signal: this.#stop.signal });
+      const data = {
+        ...(media.length > 0 && { media: media.map(([path, type]): MediaOnWire => [[...path], type]) }),
+      };
+      await send({ op: "answer", toolCall, ...data }, [encoder.encode(json)]);
     } catch (error) {
       const message = errorMessage(error).slice(0, 65_536);
       await send({ op: "answer", toolCall, error: message }).catch(() => {}); // the node is lost: so is the call
@@ -78,10 +83,22 @@ export class CallEvents {
 
 async function runTool(
   tool: HostTool | undefined,
-  { name, args, signal }: { name: string; args: Record<string, unknown>; signal: AbortSignal },
-): Promise<string> {
+  { name, text, signal }: { name: string; text: string; signal: AbortSignal },
+): Promise<EncodedToolValue> {
   if (!tool) throw new Error(`no host tool '${name}' is granted to this block`);
-  const parsed = tool.parameters.safeParse(args);
+  const { exactIntegers = false } = tool;
+  const parsed = tool.parameters.safeParse(parseArguments(text, exactIntegers));
   if (!parsed.success) throw new Error(`wrong arguments for '${name}': ${z.prettifyError(parsed.error)}`);
-  return JSON.stringify(await tool.run(parsed.data, { signal })) ?? "null";
+  const argumentsText = exactIntegers && parseExact(text) !== undefined ? text : undefined;
+  return encodeToolValue(await tool.run(parsed.data, { signal, argumentsText }));
 }
+
+function parseArguments(text: string, exactIntegers: boolean): unknown {
+  return JSON.parse(text, (key, value, context?: NumberSource) => {
+    if (key === "__proto__") return undefined;
+    return exactIntegers ? toExactInteger(value, context) : value;
+  });
+}
+
+/** The place of data in a value, in a message. */
+type MediaOnWire = [(string | number)[], string | null];

@@ -123,6 +123,8 @@ export const controlSchema = z.discriminatedUnion("op", [
     call: from.call,
     toolCall: part,
     error: z.string().max(65_536).optional(),
+    /** Places of data in the value. */
+    media: z.array(z.tuple([z.array(z.union([z.string(), z.number()])), z.string().nullable()])).optional(),
   }),
 ]);
 /** A message about a call that runs. */
@@ -161,7 +163,8 @@ export const callReplySchema = z.discriminatedUnion("kind", [
     kind: z.literal("tool"),
     toolCall: part,
     name: z.string(),
-    arguments: z.record(z.string(), z.unknown()),
+    /** JSON of an object, with the numbers as the program wrote them. */
+    arguments: z.string(),
   }),
   z.object({ kind: z.literal("toolEnd"), toolCall: part }),
   /** The files are parts, whose names are in order. */

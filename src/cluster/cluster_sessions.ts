@@ -1,5 +1,7 @@
+import { checkOptionNames } from "../sandbox/contract/known_options.ts";
 import { ArgumentTypeError, SandboxLostError, SessionClosedError } from "../errors.ts";
 import { sha256 } from "../hash.ts";
+import { statesOf } from "../sandbox/checkpoint/state_memory.ts";
 import type { Checkpoint, CheckpointOptions } from "../sandbox/contract/checkpoint.ts";
 import type {
   BranchingPool,
@@ -114,6 +116,7 @@ export class ClusterSessions implements BranchingPool, SharedPool, AsyncDisposab
    * @throws the reason of `signal` if it aborts.
    */
   async acquire(options: SandboxAcquireOptions = {}): Promise<Lease> {
+    checkOptionNames("acquire", options);
     const { seed, once = false, from, owner = "", checkpointEvery, signal } = options;
     checkSeed(seed);
     checkEvery(checkpointEvery);
@@ -132,9 +135,10 @@ export class ClusterSessions implements BranchingPool, SharedPool, AsyncDisposab
   /** {@inheritDoc BranchingPool.readCheckpoint} */
   async readCheckpoint(
     bytes: Uint8Array,
-    { owner = "", states, signal }: CheckpointOptions = {},
+    options: CheckpointOptions = {},
   ): Promise<Checkpoint> {
-    using _room = await states?.reserve(bytes.length, signal);
+    const { owner = "", signal } = options;
+    using _room = await statesOf(options)?.reserve(bytes.length, signal);
     const checkpoint = await readCheckpoint(bytes);
     const [node] = this.nodes;
     if (node === undefined) throw this.#queue.fullError("a checkpoint needs a node");

@@ -1,10 +1,12 @@
 import * as z from "zod";
 import { SerialQueue } from "../async/semaphore.ts";
 import { ArgumentTypeError, SandboxLostError } from "../errors.ts";
+import { type StateMemoryOptions, statesOf } from "../sandbox/checkpoint/state_memory.ts";
 import type {
   CaptureOptions,
   Checkpoint,
   CheckpointEvery,
+  CheckpointOptions,
   ForkOptions,
   RestoreOptions,
 } from "../sandbox/contract/checkpoint.ts";
@@ -13,6 +15,7 @@ import type { BranchingLease, BranchingSession, ResetOptions } from "../sandbox/
 import type { ShellOptions, ShellResult } from "../sandbox/contract/shell.ts";
 import { checkExec, checkShell, SHELL_FIELDS } from "../sandbox/contract/exec_fields.ts";
 import { checkContents, checkPath, checkResetMode, checkSeed } from "../sandbox/exec_check.ts";
+import { checkOptionNames } from "../sandbox/contract/known_options.ts";
 import { readCheckpoint } from "../sandbox/checkpoint/checkpoint.ts";
 import { forkSession } from "../sandbox/checkpoint/fork.ts";
 import { disposeUnless } from "../sandbox/lease.ts";
@@ -56,7 +59,8 @@ type SessionRequest = Extract<Request, { session: string }> extends infer One
 const encoder = new TextEncoder();
 
 /** Message of an exec that is to wait at a call. */
-export const NO_SUSPENSION = "Cannot exec as sessions of a cluster do not support 'suspendAt'";
+export const NO_SUSPENSION =
+  "Cannot exec as sessions of a cluster do not support 'suspendAt': a program that waits would be lost with its node, as nodes store the state of a session between programs";
 
 /** Nodes that a call may find stopped before the call reports the loss. */
 const MAX_MOVES = 16;
@@ -135,7 +139,9 @@ export class NatsSession implements BranchingSession {
   }
 
   /** {@inheritDoc PythonSession.reset} */
-  async reset({ mode, seed, signal }: ResetOptions = {}): Promise<void> {
+  async reset(options: ResetOptions = {}): Promise<void> {
+    checkOptionNames("reset", options);
+    const { mode, seed, signal } = options;
     checkResetMode(mode);
     checkSeed(seed);
     await this.#enqueue({ op: "reset", ...withoutUndefined({ mode, seed }) }, { signal });
@@ -143,10 +149,11 @@ export class NatsSession implements BranchingSession {
 
   /** {@inheritDoc BranchingSession.checkpoint} */
   async checkpoint(options: CaptureOptions = {}): Promise<Checkpoint> {
-    const { owner = "", memory, states, signal } = options;
+    checkOptionNames("checkpoint", options);
+    const { owner = "", memory, signal } = options;
     const call = { op: "checkpoint" as const, scope: owner, ...withoutUndefined({ memory }) };
     return await this.#queue.run(async () => {
-      using _room = await states?.reserve(MAX_MESSAGE_BYTES, signal);
+      using _room = await statesOf(options)?.reserve(MAX_MESSAGE_BYTES, signal);
       const { parts } = await this.#callOrMove(call, { signal });
       return await readCheckpoint(partAt(parts, 0));
     }, { signal });
@@ -154,10 +161,11 @@ export class NatsSession implements BranchingSession {
 
   /** {@inheritDoc BranchingSession.restore} */
   async restore(checkpoint: Checkpoint, options: RestoreOptions = {}): Promise<void> {
-    const { owner: scope = "", reseed, seed, states, signal } = options;
+    checkOptionNames("restore", options);
+    const { owner: scope = "", reseed, seed, signal } = options;
     checkSeed(seed);
     await this.#queue.run(async () => {
-      using _room = await states?.reserve(checkpoint.storedBytes, signal);
+      using _room = await statesOf(options)?.reserve(checkpoint.storedBytes, signal);
       const parts = [await checkpoint.toBytes()];
       const request = { op: "restore" as const, scope, ...withoutUndefined({ reseed, seed }) };
       await this.#callOrMove(request, { parts, signal });
@@ -165,16 +173,16 @@ export class NatsSession implements BranchingSession {
   }
 
   /** {@inheritDoc BranchingSession.fork} */
-  async fork(count: number, { seed, owner, states, signal }: ForkOptions = {}): Promise<BranchingLease[]> {
+  async fork(count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
+    checkOptionNames("fork", options);
+    const { seed, owner, signal } = options;
+    const transfer: CheckpointOptions & StateMemoryOptions = { owner, states: statesOf(options), signal };
     return await forkSession(count, {
       seed,
-      capture: () => this.checkpoint({ owner, states, signal }),
+      capture: () => this.checkpoint(transfer),
       copy: async (from, reseeding) => {
         const lease = await this.#options.acquire(signal);
-        return await disposeUnless(
-          lease,
-          lease.session.restore(from, { ...reseeding, owner, states, signal }),
-        );
+        return await disposeUnless(lease, lease.session.restore(from, { ...reseeding, ...transfer }));
       },
     });
   }

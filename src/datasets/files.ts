@@ -113,10 +113,31 @@ const MIN_EXPANDED_BYTES = 64 * 1024 * 1024;
  * read.
  *
  * @throws {SyntaxError} if the name ends in `.gz` and the file is not gzip, or expands to more than 64 MiB and 100
- * times the file's size.
+ * times the file's size; if another file begins as gzip, Parquet, a ZIP archive or UTF-16 does.
  */
 export function readFileChunks(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  return /\.gz$/i.test(path) ? decompressedChunks(path) : plainChunks(path);
+  return /\.gz$/i.test(path) ? decompressedChunks(path) : textChunks(path);
+}
+
+/** First bytes of files that are no text in UTF-8. */
+const OTHER_FILES: readonly { start: readonly number[]; found: string }[] = [
+  { start: [0x1f, 0x8b], found: "gzip; give the file a name that ends in .gz" },
+  { start: [0x50, 0x41, 0x52, 0x31, 0x15], found: "Parquet; give the file a name that ends in .parquet" },
+  { start: [0x50, 0x4b, 0x03, 0x04], found: "a ZIP archive or a workbook; export it as CSV" },
+  { start: [0xff, 0xfe], found: "UTF-16" },
+  { start: [0xfe, 0xff], found: "UTF-16" },
+];
+
+async function* textChunks(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  let isFirst = true;
+  for await (const chunk of plainChunks(path)) {
+    const other = OTHER_FILES.find(({ start }) => isFirst && start.every((byte, at) => chunk[at] === byte));
+    if (other !== undefined) {
+      throw new SyntaxError(`Cannot read tasks at ${path} as it must be text in UTF-8: found ${other.found}`);
+    }
+    isFirst = false;
+    yield chunk;
+  }
 }
 
 async function* plainChunks(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {

@@ -22,7 +22,7 @@ const gsm8kRow = z.object({
 });
 
 /** Rows of GSM8K: `{ question, answer }`. The answer is a worked solution that ends in `#### number`. */
-export const gsm8kShape: RowShape = {
+const gsm8kShape: RowShape = {
   matches: ({ question, answer }) =>
     question !== undefined && typeof answer === "string" && answer.includes("####"),
   queryKey: "question",

@@ -42,6 +42,8 @@ export function addOwnerRoutes(app: Hono<AppEnv>, gateway: Gateway): void {
       c,
       openGatewaySessionSchema,
     );
+    const { grader, sandbox } = rest;
+    if (grader !== undefined) gateway.grading.requireGrader(grader, { hasSandbox: sandbox !== undefined });
     const live = await gateway.open({
       ...rest,
       owner: c.get("owner"),
@@ -100,15 +102,27 @@ export function addOwnerRoutes(app: Hono<AppEnv>, gateway: Gateway): void {
   });
 }
 
+type RewardBody = z.output<typeof gatewayRewardSchema>;
+type Scoring = Exclude<RewardBody, Record<string, never>>;
+
+function isScoring(body: RewardBody): body is Scoring {
+  return Object.keys(body).length > 0;
+}
+
 /** Scores a session by a request. Tests also give their output. */
 async function endOf(
   { grading }: Gateway,
-  { live, body, signal }: {
+  { live, body: given, signal }: {
     live: LiveSession;
-    body: z.output<typeof gatewayRewardSchema>;
+    body: RewardBody;
     signal: AbortSignal;
   },
 ): Promise<{ end: SessionEnd; output?: string }> {
+  const body = isScoring(given) ? given : live.settings.grader;
+  if (body === undefined) {
+    const message = "The session was opened without a grader: send a reward, a grader or tests";
+    throw new ServerError("invalid", message);
+  }
   if ("grader" in body) return { end: await grading.grade(live, body, { signal }) };
   if ("reward" in body) {
     return { end: { reward: body.reward, rewardParts: body.reward_parts, isComplete: true } };

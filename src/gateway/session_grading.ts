@@ -1,9 +1,11 @@
 import { History } from "../history.ts";
+import type { Grader } from "../rewards/grader.ts";
 import type { GraderPool } from "../rewards/worker/grader_pool.ts";
 import type { ExecResult } from "../sandbox/contract/exec.ts";
 import { gradeOrThrow, type Graders, guardGrader } from "../server/graders.ts";
 import { ServerError } from "../server/http/http_errors.ts";
 import type { KeyedSandbox } from "../server/peers/e2b/keyed_sandboxes.ts";
+import type { GatewayGrader } from "../wire/v1_gateway.ts";
 import type { LiveSession } from "./live_session.ts";
 import type { SessionEnd } from "./session/session_row.ts";
 
@@ -45,6 +47,24 @@ export class SessionGrading {
   }
 
   /**
+   * Checks the grader of a session that is opened.
+   *
+   * @throws {ServerError} `invalid` if there is no such grader, or if it needs a sandbox that the session has not.
+   */
+  requireGrader(grader: GatewayGrader, { hasSandbox }: { hasSandbox: boolean }): void {
+    if ("grader" in grader) this.#requireNamed(grader.grader);
+    if (hasSandbox || ("grader" in grader && grader.file === undefined)) return;
+    throw new ServerError("invalid", "grader: tests and a file need a sandbox: open the session with one");
+  }
+
+  #requireNamed(name: string): { make: () => Grader; pool: GraderPool } {
+    const { graders = new Map(), graderPool: pool } = this.#options;
+    const make = graders.get(name);
+    if (make !== undefined && pool !== undefined) return { make, pool };
+    throw new ServerError("invalid", `grader must be one of ${[...graders.keys()].join(", ")}`);
+  }
+
+  /**
    * Returns the score of a grader, which reads the chat of the session's first row.
    *
    * @throws {ServerError} `invalid` if there is no such grader; `conflict` if the session has no turn, has no sandbox or has lost it;
@@ -55,11 +75,7 @@ export class SessionGrading {
     { grader: name, file }: NamedGrade,
     { signal }: { signal: AbortSignal },
   ): Promise<SessionEnd> {
-    const { graders = new Map(), graderPool: pool } = this.#options;
-    const make = graders.get(name);
-    if (make === undefined || pool === undefined) {
-      throw new ServerError("invalid", `grader must be one of ${[...graders.keys()].join(", ")}`);
-    }
+    const { make, pool } = this.#requireNamed(name);
     live.requireSandbox();
     const [row] = live.session.results();
     if (row === undefined) throw new ServerError("conflict", `The session ${live.id} has no turn`);

@@ -10,11 +10,11 @@ export interface SendRequestOptions<T> {
   /** Milliseconds until the whole response must be read. */
   timeoutMs: number;
   signal?: AbortSignal | undefined;
-  /** Reads the response. Its errors are rethrown unchanged. */
+  /** Reads the response. Errors of the reader are rethrown unchanged. */
   read: (response: Response, body: ResponseBody) => Promise<T>;
 }
 
-/** Result of one request: the value that was read, or the fault. */
+/** Result of a request: the value that was read, or the fault. */
 export type SentRequest<T> =
   | { readonly value: T }
   | {
@@ -29,7 +29,7 @@ export type SentRequest<T> =
 /** Error of a connection that failed before the whole response was read. */
 class ConnectionError extends Error {}
 
-/** Sends a request once and reads its response. Rejects with the signal's reason, or with what `read` throws. */
+/** Sends a request once and reads the response. Rejects with the signal's reason, or with what `read` throws. */
 export async function sendRequest<T>(
   send: (signal: AbortSignal) => Response | Promise<Response>,
   options: SendRequestOptions<T>,
@@ -58,7 +58,7 @@ export async function sendRequest<T>(
       mayHaveArrived: response !== undefined || !failedToConnect(cause),
     };
   } finally {
-    response?.body?.cancel().catch(() => {}); // it is locked if it was read
+    response?.body?.cancel().catch(() => {}); // the body is locked after a read
   }
 }
 
@@ -79,7 +79,7 @@ async function* bodyOf(
   }
 }
 
-/** Separates the errors of a connection from those of the code that reads from it. */
+/** Separates errors of a connection from errors of the code that reads from the connection. */
 async function onConnection<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   try {
     return await abortable(work, signal);
@@ -88,7 +88,7 @@ async function onConnection<T>(work: Promise<T>, signal: AbortSignal): Promise<T
   }
 }
 
-/** Returns all bytes of a body; `null` if there are more than `maxBytes`. Keeps no chunk longer than one step. */
+/** Returns all bytes of a body; `null` if there are more than `maxBytes`. Keeps no chunk longer than a step. */
 export async function readBytes(
   body: ResponseBody,
   maxBytes: number,
@@ -117,7 +117,7 @@ export function connectionErrorText(error: unknown): string {
   );
 }
 
-/** True if a request failed before there was a connection, so that it cannot have arrived. */
+/** True if a request failed before there was a connection, so that the request cannot have arrived. */
 export function failedToConnect(error: unknown): boolean {
   // `fetch` throws no class and no code for this.
   return /client error \(Connect\)/.test(fetchErrorText(error));
@@ -156,7 +156,7 @@ export type PostedJson =
     readonly cause?: unknown;
     /** Delay that the server asks for, in milliseconds. */
     readonly retryAfterMs?: number | undefined;
-    /** The response with another status than 2xx. Its body is a JSON value, or the text if it is not JSON. */
+    /** The response with another status than 2xx. The body is a JSON value, or the text if the body is not JSON. */
     readonly answer?: { readonly status: number; readonly body: unknown };
   };
 
@@ -214,13 +214,13 @@ function parseErrorBody(text: string): unknown {
   try {
     return parseUntrustedJson(text);
   } catch {
-    return text; // it is not JSON: the text itself is shown
+    return text; // the body is not JSON: the text itself is shown
   }
 }
 
 /**
- * Returns a server's own explanation of an error, shortened and after `: `; the empty text if it gives none. The body has
- * one of the JSON shapes that servers use.
+ * Returns a server's own explanation of an error, shortened and after `: `; the empty text if there is no explanation. The
+ * body has a JSON shape that servers use.
  */
 export function explanation(body: unknown): string {
   const { error, message, detail } = Object(body);
@@ -235,7 +235,7 @@ function shortened(text: string): string {
 }
 
 /**
- * Returns the URL of an endpoint: `base` if it ends in the endpoint, else `base` with the endpoint appended.
+ * Returns the URL of an endpoint: `base` if `base` ends in the endpoint, else `base` with the endpoint appended.
  *
  * @throws {TypeError} if `base` is not an http or https URL, or contains a password.
  */
@@ -258,7 +258,7 @@ export function serverUrl(base: string | URL, endpoint: string, options: { root?
 /**
  * Checks a numeric option of a client.
  *
- * @throws {RangeError} if it is less than `least`.
+ * @throws {RangeError} if the option is less than `least`.
  */
 export function requireAtLeast(name: string, value: number, least: number): void {
   if (value >= least) return;

@@ -30,7 +30,27 @@ export function rawNumberText(value: unknown): string | undefined {
 }
 
 /** Maximum number of digits of an integer that becomes a bigint: that of Python's own conversions. */
-const MAX_DIGITS = 4_300;
+export const MAX_DIGITS = 4_300;
+
+/** What a text has if one of its numbers may be an integer that a number cannot hold, or no double. */
+const MAYBE_LARGE = /\d{16}|\d[eE]\+?\d{3}/;
+
+/**
+ * Parses JSON of values that Python wrote. An integer that a number cannot hold becomes a bigint.
+ *
+ * @throws {SyntaxError} if the text is not JSON, or has a number that no double and no bigint holds.
+ */
+export function parseWithIntegers(json: string): unknown {
+  return MAYBE_LARGE.test(json) ? JSON.parse(json, keepInteger) : JSON.parse(json);
+}
+
+function keepInteger(_key: string, value: unknown, context?: NumberSource): unknown {
+  const exact = toExactInteger(value, context);
+  if (typeof exact !== "number" || Number.isFinite(exact)) return exact;
+  throw new SyntaxError(
+    `a number must be within the range of doubles, or an integer of at most ${MAX_DIGITS} digits`,
+  );
+}
 
 /** Returns the number of a JSON text as a bigint if it is an integer that a number cannot hold; else the value. */
 export function toExactInteger(value: unknown, context?: NumberSource): unknown {
@@ -47,15 +67,24 @@ const LEAST_EXPONENT = 1e21;
 /** True for an integer of a number that `JSON.stringify` writes with other digits: 2^64 ends with 2000 there. */
 export function isLargeInteger(value: unknown): value is number {
   return typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value) &&
-    Math.abs(value) < LEAST_EXPONENT;
+    Math.abs(value) < LEAST_EXPONENT && String(BigInt(value)) !== String(value);
 }
 
-/** Returns data in which each large integer is a number that `JSON.stringify` writes with all of its digits. */
+/**
+ * Returns data in which each large integer is a number that `JSON.stringify` writes with all of its digits.
+ *
+ * @throws {TypeError} if there is one and the engine cannot write it: `JSON.rawJSON` is missing.
+ */
 export function withRawIntegers(data: unknown): unknown {
-  if (typeof data === "bigint" || isLargeInteger(data)) return rawNumber(String(BigInt(data)));
-  if (typeof data !== "object" || data === null || isRawJson(data)) return data;
+  if (typeof data === "bigint" || isLargeInteger(data)) return rawJson(String(BigInt(data)));
+  if (typeof data !== "object" || data === null || isRawJson(data) || "toJSON" in data) return data;
   if (Array.isArray(data)) return data.map(withRawIntegers);
   return Object.fromEntries(Object.entries(data).map(([key, member]) => [key, withRawIntegers(member)]));
+}
+
+/** Replacer of `JSON.stringify` that writes large integers with all of their digits, as {@linkcode withRawIntegers} does. */
+export function writeIntegers(_key: string, value: unknown): unknown {
+  return typeof value === "bigint" || isLargeInteger(value) ? rawJson(String(BigInt(value))) : value;
 }
 
 /** Returns data as a row has them: each large integer is a text of its digits, as readers of rows could not hold it. */

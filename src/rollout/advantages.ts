@@ -27,20 +27,20 @@ export interface AdvantagesOptions {
    */
   epsilon?: number | undefined;
   /**
-   * Reward of an episode that was not scored. Without it, the episode is left out of its group, and its advantage is
+   * Reward of an episode that was not scored. By default, the episode does not count in the group, and the advantage is
    * `null`.
    */
   nullReward?: number | undefined;
 }
 
 /**
- * Returns the advantage of each reward relative to its group.
+ * Returns the advantage of each reward relative to the reward's group.
  *
- * In a group whose rewards are equal, and in a group of one reward, each advantage is 0. The advantage of a `null`
- * reward is `null`: the trainer must leave the episode out, or state its reward as `nullReward`.
+ * In a group whose rewards are equal, and in a group of a single reward, each advantage is 0. The advantage of a `null`
+ * reward is `null`: the trainer must leave the episode out, or state a reward as `nullReward`.
  *
  * @throws {RangeError} if a reward, `epsilon` or `nullReward` is not a finite number, if `epsilon` is negative, if the
- * number of groups is not that of rewards, or if the method is unknown.
+ * numbers of groups and rewards differ, or if the method is unknown.
  *
  * @example
  * ```ts

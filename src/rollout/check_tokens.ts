@@ -21,12 +21,12 @@ export interface CheckTokensOptions extends Omit<TokenOptions, "tokenizer"> {
    */
   onRewrite?: "error" | "keep" | undefined;
   /**
-   * Maximum number of tokens of a usual reply. Some chats use a multiple of it.
+   * Maximum number of tokens of a usual reply. Some chats use a multiple of this number.
    *
    * @default 32
    */
   maxTokens?: number | undefined;
-  /** Seed of the replies, for policies that support one. */
+  /** Seed of the replies, for policies that support a seed. */
   seed?: number | undefined;
   /** Called before each chat. */
   onStart?:
@@ -38,7 +38,7 @@ export interface CheckTokensOptions extends Omit<TokenOptions, "tokenizer"> {
   signal?: AbortSignal | undefined;
 }
 
-/** Result of one chat. */
+/** Result of a chat. */
 export interface ChatCheck {
   readonly chat: string;
   readonly about: string;
@@ -64,18 +64,18 @@ export interface TokenReport {
   readonly tokenizer: string;
   readonly template: string;
   readonly chats: readonly ChatCheck[];
-  /** Reason why the check ended at its first request, or checked nothing; `null` otherwise. */
+  /** Reason why the check ended at the first request, or checked nothing; `null` otherwise. */
   readonly failure: string | null;
 }
 
 /**
- * Checks that the tokens of a policy's server can be trusted for training. It plays a few chats as training does: with
- * tools, thoughts, control tokens, Unicode, long messages and several turns. In each turn it compares the ids of the prompt
- * that the server used with those that are recorded, and the sampled ids with the text, and requires log-probabilities.
+ * Checks that the tokens of a policy's server can be trusted for training. The check plays a few chats as training does:
+ * with tools, thoughts, control tokens, Unicode, long messages and several turns. In each turn the check compares the ids
+ * of the server's prompt with the recorded ids, and the sampled ids with the text, and requires log-probabilities.
  *
- * It takes about 35 requests, one after another. Run it before a long training run, and after each change of the server,
- * the model or the tokenizer. A server that reports other ids than it used, in a way that fits the text and the record,
- * passes.
+ * The check takes about 35 requests, one at a time. Run the check before a long training run, and after each change of the
+ * server, the model or the tokenizer. A server that reports other ids than the used ids, in a way that fits the text and
+ * the record, passes.
  *
  * @example
  * ```ts ignore
@@ -214,7 +214,7 @@ class ObservedPolicy implements Policy {
   }
 }
 
-/** An env that adds fixed messages after each reply, whatever it says. */
+/** An env that adds fixed messages after each reply, with any content. */
 class FixedChat implements Env {
   readonly #chat: CheckChat;
   #observation: Observation | undefined;

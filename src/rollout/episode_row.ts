@@ -4,20 +4,20 @@ import { toWellFormedJson } from "../json.ts";
 import type { InteractionResult } from "./interaction_result.ts";
 import { emptyTrajectory, identityOf, type Trajectory } from "./trajectory.ts";
 
-/** Maximum size of the line of an episode, in bytes. Readers refuse longer lines, so writers never write one. */
+/** Maximum size of the line of an episode, in bytes. Readers refuse longer lines, so writers never write a longer line. */
 export const MAX_ROW_BYTES = 256 * 1024 * 1024;
 
 /** Options of {@linkcode toEpisodeRow}. */
 export interface EpisodeRowOptions<T> {
-  /** Returns the episode without its messages, as a failed one. */
+  /** Returns the episode without messages, as a failed episode. */
   shorten: (episode: T, failure: Trajectory["error"] & object) => T;
   /** @default MAX_ROW_BYTES */
   maxBytes?: number | undefined;
 }
 
 /**
- * Serializes an episode as one line of JSON that readers accept. An episode that is too long, or that is not JSON, is
- * written without its messages and with an error that says so.
+ * Serializes an episode as a line of JSON that readers accept. An episode that is too long, or that is not JSON, is
+ * written without messages and with an error that says so.
  */
 export function toEpisodeRow<T>(
   episode: T,
@@ -40,7 +40,7 @@ function tryRow(episode: unknown, maxBytes: number): { line: string } | { reason
   }
 }
 
-/** Returns the trajectory of a failed episode without its messages. The task stays, so that it can be played again. */
+/** Returns the trajectory of a failed episode without messages. The task stays, so that the task can be played again. */
 export function shortenTrajectory(trajectory: Trajectory, error: Trajectory["error"] & object): Trajectory {
   const { task, versions, turns, times, timeScale } = trajectory;
   return {
@@ -52,7 +52,7 @@ export function shortenTrajectory(trajectory: Trajectory, error: Trajectory["err
   };
 }
 
-/** Returns the training row of an aborted episode with the tokens of its prompt only. */
+/** Returns the training row of an aborted episode with the tokens of the prompt only. */
 export function shortenInteraction(
   result: InteractionResult,
   error: InteractionResult["errors"][number],

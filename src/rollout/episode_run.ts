@@ -20,10 +20,10 @@ import { type CutScore, withCutScore, withReward } from "./episode_score.ts";
 import type { EpisodeWriter } from "./tokens/episode_writer.ts";
 import { requireSamePrompt } from "./tokens/prompt_difference.ts";
 
-/** Limits of a whole episode. An episode that reaches one is truncated, and graded as it is. */
+/** Limits of a whole episode. An episode that reaches a limit is truncated, and graded with the replies so far. */
 export interface EpisodeLimits {
   /**
-   * Maximum number of sampled tokens of all replies. The last reply gets what is left as its maximum.
+   * Maximum number of sampled tokens of all replies. The last reply gets the rest as a maximum.
    *
    * @default Infinity
    */
@@ -50,14 +50,14 @@ export interface EpisodeSetup {
   readonly policy: Policy;
   readonly task: Task;
   readonly options: EpisodeRunOptions;
-  /** Writes the episode's tokens and gives the policy its prompts. Without it, the env's own tokens are used, if any. */
+  /** Writes the episode's tokens and gives the policy prompts. By default, the env's own tokens are used, if any. */
   readonly writer?: EpisodeWriter | undefined;
 }
 
 /** Maximum length of the messages of an episode as JSON, in characters. Contexts of models are far smaller. */
 const MAX_MESSAGE_CHARACTERS = 32 * 1024 * 1024;
 
-/** Runs one episode and records it. */
+/** Runs and records an episode. */
 export class EpisodeRun {
   readonly #env: Env;
   readonly #policy: Policy;
@@ -66,7 +66,7 @@ export class EpisodeRun {
   readonly #writer: EpisodeWriter | undefined;
   /** Start of the first turn that this run has played. */
   #startMs: number | undefined;
-  /** Duration of the turns before, which the run from which this one was copied has played. */
+  /** Duration of the earlier turns, which the original of this copy has played. */
   #earlierMs = 0;
   readonly #steps: TurnRecord[] = [];
   #policyMs = 0;
@@ -91,8 +91,8 @@ export class EpisodeRun {
   }
 
   /**
-   * Runs the episode to its end, or until it has had `turns` turns. Returns true if it has ended. Rejects with the first
-   * failure.
+   * Runs the episode to the end, or until the episode has had `turns` turns. Returns true if the episode has ended.
+   * Rejects with the first failure.
    */
   async play(maxTurns: number, turns = Infinity): Promise<boolean> {
     const { signal } = this.#options;
@@ -105,7 +105,7 @@ export class EpisodeRun {
     return this.#isOver();
   }
 
-  /** Returns a copy that continues in a copy of the env. With other options, it is another episode. */
+  /** Returns a copy that continues in a copy of the env. With other options, the copy is another episode. */
   copy(env: Env, options: EpisodeRunOptions = this.#options): EpisodeRun {
     const writer = this.#writer?.copy();
     const copy = new EpisodeRun(env, { policy: this.#policy, task: this.#task, options, writer });
@@ -186,7 +186,7 @@ export class EpisodeRun {
   }
 
   /**
-   * Ends the episode before its next reply, because the model cannot hold the prompt or a limit is reached. Without a
+   * Ends the episode before the next reply, because the model cannot hold the prompt or a limit is reached. Without a
    * reply there is nothing to grade.
    */
   async #endEarly(
@@ -228,7 +228,7 @@ export class EpisodeRun {
     const tokens = this.#writer?.tokens() ?? tokensOfEpisode(this.#ids, this.#steps, { endsInReply });
     return {
       ...this.#trajectory,
-      // the rewards so far are not the reward of an episode that was stopped or failed before its end
+      // the rewards so far are not the reward of an episode that was stopped or failed before the end
       reward: terminated || truncated ? reward : null,
       ...(tokens !== undefined && { tokens }),
       messages: this.#history?.toChats() ?? [],
@@ -289,7 +289,7 @@ export class EpisodeRun {
       return await this.#inEnv(() => this.#env.step(action, { signal }));
     } catch (error) {
       if (error instanceof ParserError) {
-        // the reply cannot be parsed, so it is not part of the episode
+        // the reply cannot be parsed, and is not part of the episode
         this.#history = history.prompt;
         this.#writer?.drop();
       }
@@ -300,7 +300,7 @@ export class EpisodeRun {
   /**
    * Sets the history that is recorded.
    *
-   * @throws {EnvError} if its new messages are too long; the history before is then recorded.
+   * @throws {EnvError} if the new messages are too long; the earlier history is then recorded.
    */
   #extendHistory(history: History): void {
     for (const message of history.slice(this.#counted)) this.#characters += JSON.stringify(message).length;
@@ -330,7 +330,7 @@ export class EpisodeRun {
     }
   }
 
-  /** Records a step. An env that ends with a reply that was cut off has not reached its natural end. */
+  /** Records a step. An env that ends with a reply that was cut off has not reached a natural end. */
   #record(step: Step, { maxTurns, isCut }: { maxTurns: number; isCut: boolean }): void {
     const { toolResults } = this.#trajectory;
     const turns = this.#trajectory.turns + 1;

@@ -1,7 +1,7 @@
 import type { Step } from "../envs/env.ts";
 import { describeCut, type Trajectory } from "./trajectory.ts";
 
-/** Score of an episode that a limit of tokens cut off: by its grader, or none. */
+/** Score of an episode that a limit of tokens cut off: by the grader, or no score. */
 export type CutScore = "grade" | "none";
 
 /** Returns the trajectory with the reward of a step added. */

@@ -30,7 +30,7 @@ export interface FileEnvOptions
    * @default `reward` of the file
    */
   grader?: Grader | undefined;
-  /** Where code finds the tools that `tools` share with it. */
+  /** Where code finds the tools that `tools` share with code. */
   toolNames?: CodeToolNames | undefined;
   /** Runs code blocks without a language too. */
   runUnlabeled?: boolean | undefined;

@@ -7,7 +7,7 @@ import { type Trajectory, withFailure } from "./trajectory.ts";
 /** Options of {@linkcode gradeTrajectory}. */
 export interface GradeTrajectoryOptions {
   /**
-   * Factor of the limits of time of the grade. It is recorded, in place of the one that the episode was played with.
+   * Factor of the limits of time of the grade. The factor is recorded, in place of the factor of the episode.
    *
    * @default none
    */
@@ -16,10 +16,11 @@ export interface GradeTrajectoryOptions {
 }
 
 /**
- * Grades a finished episode without an env. The score replaces its reward and reward parts.
+ * Grades a finished episode without an env. The score replaces the reward and the reward parts.
  *
- * A failed episode stays unscored, because it was not played to its end, and so does one without a reply, whose first
- * prompt exceeds the context of the model. If only a grader had failed, the episode is graded again. A failure of the grader is recorded on the episode. Rejects only if it is aborted.
+ * A failed episode stays unscored, because the episode did not reach the end, and so does an episode without a reply,
+ * whose first prompt exceeds the context of the model. If only a grader had failed, the episode is graded again, and the
+ * last turn counts. A failure of the grader is recorded on the episode. Rejects only on an abort.
  */
 export async function gradeTrajectory(
   trajectory: Trajectory,
@@ -29,7 +30,13 @@ export async function gradeTrajectory(
   requireKnownOptions("call gradeTrajectory", options, OPTIONS);
   const { timeScale, signal } = options;
   const { error, rewardParts: _parts, unscored: _reason, timeScale: playedScale, ...rest } = trajectory;
-  const played = { ...rest, reward: null, ...(timeScale !== undefined && { timeScale }) };
+  const played = {
+    ...rest,
+    // the failure of a grader also kept the last turn from being counted
+    turns: error === undefined ? rest.turns : rest.steps.length,
+    reward: null,
+    ...(timeScale !== undefined && { timeScale }),
+  };
   if (error !== undefined && error.boundary !== "grader") {
     return { ...rest, reward: null, error, ...(playedScale !== undefined && { timeScale: playedScale }) };
   }

@@ -11,12 +11,12 @@ import type { ToolStatus } from "../tools/tool_result.ts";
 export type InteractionStatus = "completed" | "truncated" | "aborted";
 
 /**
- * Limit of tokens that cut an episode off: the maximum `length` of its last reply, or the `context` of the model, which
+ * Limit of tokens that cut an episode off: the maximum `length` of the last reply, or the `context` of the model, which
  * could not hold the next prompt.
  */
 export type EpisodeCut = "length" | "context";
 
-/** One reply of an episode, with details that a trainer does not need. */
+/** A reply of an episode, with details that a trainer does not need. */
 export interface InteractionTurn {
   /** Number of the turn, from 1. */
   readonly turn: number;
@@ -24,11 +24,11 @@ export interface InteractionTurn {
   readonly sampled?: { readonly start: number; readonly length: number };
   /** Reason why the server stopped: `stop`, `length`, …. */
   readonly finish_reason?: string;
-  /** Stop text that ended the reply. The sampled tokens may contain it although the message does not. */
+  /** Stop text that ended the reply. The sampled tokens may contain the stop text although the message does not. */
   readonly stop_text?: string;
-  /** Version of the weights that sampled the reply, if the server reports it. */
+  /** Version of the weights that sampled the reply, if the server reports a version. */
   readonly weight_version?: string;
-  /** Version of the policy when the reply was requested, if the env tracks it. */
+  /** Version of the policy when the reply was requested, if the env tracks versions. */
   readonly policy_version?: number | string;
   readonly reward: number | null;
   /** Code blocks of the reply that the interpreter did not run; left out if there are none. */
@@ -39,24 +39,24 @@ export interface InteractionTurn {
   readonly env_ms: number | null;
 }
 
-/** One tool call of a reply. Some envs run only the first; the status of the others says why they were not run. */
+/** A tool call of a reply. Some envs run only the first; the status of the others says why they were not run. */
 export interface InteractionCall {
   readonly turn: number;
-  /** Number of the call in its reply, from 1. */
+  /** Number of the call in the reply, from 1. */
   readonly call: number;
   readonly call_id: string;
   readonly tool: string;
   readonly status: ToolStatus;
   readonly duration_ms: number;
-  /** Peak size of the interpreter's heap until the end of the call, in bytes, if the tool has one. */
+  /** Peak size of the interpreter's heap until the end of the call, in bytes, if the tool has an interpreter. */
   readonly peak_memory_bytes?: number;
   /** Calls of tools that the code of a block made; left out if there were none. */
   readonly calls?: readonly InteractionCodeCall[];
 }
 
-/** One call of a tool that the code of a block made. The row of `--out` also has its arguments and its result. */
+/** A call of a tool by the code of a block. The row of `--out` also has the arguments and the result. */
 export interface InteractionCodeCall {
-  /** Number of the call in its block, from 1. */
+  /** Number of the call in the block, from 1. */
   readonly call: number;
   readonly call_id: string;
   readonly tool: string;
@@ -65,13 +65,13 @@ export interface InteractionCodeCall {
 }
 
 /**
- * An episode for a trainer: one JSON line. The fields up to `response_length` are those of slime's
+ * An episode for a trainer: a JSON line. The fields up to `response_length` are the fields of slime's
  * `InteractionResult`. `tokens.length` is the number of prompt tokens plus `response_length`.
  */
 export interface InteractionResult {
   /** First prompt as text, with tools and generation prompt. */
   readonly prompt: string;
-  /** Reward of the episode; `null` if it was not scored, which is not the same as 0. */
+  /** Reward of the episode; `null` without a score, which is not the same as 0. */
   readonly reward: number | null;
   readonly messages: readonly Message[];
   /** Further data of the env about the episode. */
@@ -83,7 +83,7 @@ export interface InteractionResult {
   /** Token ids of the prompt and the response. */
   readonly tokens: readonly number[];
   readonly status: InteractionStatus;
-  /** Limit of tokens that cut the episode off. Its status is then `truncated`, and no token ends its last reply. */
+  /** Limit of tokens that cut the episode off. The status is then `truncated`, and no token ends the last reply. */
   readonly cut?: EpisodeCut;
   /** Number of tokens after the prompt. */
   readonly response_length: number;
@@ -93,36 +93,36 @@ export interface InteractionResult {
    * @default 1
    */
   readonly format?: number;
-  /** For each token after the prompt: its log-probability if it was sampled, else 0; `null` if none are known. */
+  /** For each token after the prompt: the log-probability of a sampled token, else 0; `null` if none are known. */
   readonly log_probs: readonly number[] | null;
   /** Parts of the reward by name; `null` for a part that was not scored or does not apply. */
   readonly reward_parts: Readonly<Record<string, number | null>>;
   readonly timings: { readonly total_ms: number; readonly policy_ms: number; readonly env_ms: number };
-  /** Failures, each with its boundary. */
+  /** Failures, each with a boundary. */
   readonly errors: readonly EpisodeFailure[];
   /** Id of the task. */
   readonly task_id: string;
   /** Hash of the task's query and answer, which distinguishes tasks with the same id. */
   readonly task_hash: string;
-  /** Id of the episode's group, whose rewards a trainer compares with each other; older lines have none. */
+  /** Id of the episode's group, whose rewards a trainer compares with each other; older lines have no group. */
   readonly group?: string;
-  /** Number of the episode among those of its task, from 1. */
+  /** Number of the episode among the task's episodes, from 1. */
   readonly sample: number;
   /** Seed of the episode's randomness. */
   readonly seed?: number;
-  /** Id of the episode, if it belongs to a tree. */
+  /** Id of the episode, if the episode belongs to a tree. */
   readonly id?: string;
   /**
-   * Episode of the tree that this one branches from, and the first turn of its own; or the episode whose code has asked the
-   * question that this one answers, its turn, and the number of the question.
+   * Episode of the tree from which this episode branches, and this episode's first own turn; or the episode whose code has
+   * asked the question that this episode answers, the turn, and the number of the question.
    */
   readonly parent?: { readonly id: string; readonly turn: number; readonly call?: number };
   readonly turns: readonly InteractionTurn[];
   readonly tool_calls: readonly InteractionCall[];
   /** Number of prompts that differ from the tokens before their reply, because the template rewrote them (`rerender`). */
   readonly rewritten_prompts: number;
-  /** Factor of the limits of time of its programs and of the grade, if the run had one. */
+  /** Factor of the limits of time of programs and of the grade, if the run had a factor. */
   readonly time_scale?: number;
-  /** Version of the weights that sampled the last reply, if the server reports it. */
+  /** Version of the weights that sampled the last reply, if the server reports a version. */
   readonly weight_version?: string;
 }

@@ -14,7 +14,9 @@ import type {
 import { groupOfEpisode, identityOf, type Trajectory } from "./trajectory.ts";
 import { blocksNotRunSchema, branchOrigin, chatSchema, describeIssues } from "./trajectory_schema.ts";
 
-/** Version of the format of {@linkcode InteractionResult}. It rises when older readers cannot read newer lines. */
+/**
+ * Version of the format of {@linkcode InteractionResult}. The version rises when older readers cannot read newer lines.
+ */
 export const INTERACTION_FORMAT = 1;
 
 export type {
@@ -111,7 +113,7 @@ function callOf(record: Trajectory["toolResults"][number]) {
   };
 }
 
-/** Converts a call of code. The rows of `--out` also have its arguments and its result. */
+/** Converts a call of code. The rows of `--out` also have the arguments and the result. */
 function codeCallOf({ call, callId, tool, status, durationMs }: CodeCall): InteractionCodeCall {
   return { call, call_id: callId, tool, status, duration_ms: durationMs };
 }
@@ -175,7 +177,7 @@ export const interactionSchema: z.core.$ZodType = z.looseObject({
 });
 
 /**
- * Parses the value of a line as an episode for a trainer, for example to resume it.
+ * Parses the value of a line as an episode for a trainer, for example to resume the episode.
  *
  * @throws {SyntaxError} if the value is invalid; the message is only the list of issues.
  */
@@ -187,7 +189,7 @@ export function parseInteraction(value: unknown): InteractionResult {
 }
 
 /**
- * Returns a hash (SHA-256, base64url) of a task's query and answer. It distinguishes tasks with the same id.
+ * Returns a hash (SHA-256, base64url) of a task's query and answer. The hash distinguishes tasks with the same id.
  */
 export function hashTask({ query, answer }: Task): string {
   const json = toWellFormedJson([typeof query === "string" ? query : [...query], answer]);

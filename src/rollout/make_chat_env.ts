@@ -18,23 +18,23 @@ export interface MakeChatEnvOptions {
   systemPrompt?: string | undefined;
   /** Transforms that run the tool calls of a reply. */
   tools?: readonly Transform[] | undefined;
-  /** Interpreters for the Python blocks of a reply. Without it none is run. */
+  /** Interpreters for the Python blocks of a reply. By default, no block runs. */
   python?: PythonInterpreterOptions & { readonly timeoutMs: number } | undefined;
   /** Gives each prompt as token ids too. */
   tokenizer?: Tokenizer | undefined;
-  /** Transforms of files: each has one for steps and one for the reward. */
+  /** Transforms of files: each file has a transform for steps and a transform for the reward. */
   extensions?: readonly FileTransforms[] | undefined;
-  /** Answers a reply that no tool answered, or ends the episode. Without it, such a reply ends the episode. */
+  /** Answers a reply that no tool answered, or ends the episode. By default, such a reply ends the episode. */
   answer?: Transform | undefined;
-  /** Scores an episode when it ends. Without it episodes stay unscored. */
+  /** Scores an episode at the end. By default, episodes stay unscored. */
   grader?: Grader | undefined;
   /** Scores an episode without a `grader`. */
   grading?: Transform | undefined;
 }
 
 /**
- * Makes the env of one chat episode, for the command line and the server. It runs the tool calls and Python blocks of
- * each reply. The episode ends after a reply without any, or after `maxTurns` replies.
+ * Makes the env of a chat episode, for the command line and the server. The env runs the tool calls and Python blocks
+ * of each reply. The episode ends after a reply without any, or after `maxTurns` replies.
  */
 export function makeChatEnv(options: MakeChatEnvOptions): Env {
   const { maxTurns, systemPrompt, tools = [], python, tokenizer, grader, answer, extensions = [] } = options;

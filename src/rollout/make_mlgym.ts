@@ -37,7 +37,7 @@ export interface MakeMLGymOptions
   task?: string | WorkspaceTask | undefined;
   /** Several tasks, of which each episode plays a random one; exclusive with `task`. */
   tasks?: readonly (string | WorkspaceTask)[] | undefined;
-  /** Tokenizer or its folder. If set, each prompt is also given as text. */
+  /** Tokenizer or a tokenizer's folder. If set, each prompt is also given as text. */
   tokenizer?: Tokenizer | string | undefined;
   /**
    * Agent: a YAML file, or a loaded agent.
@@ -48,8 +48,8 @@ export interface MakeMLGymOptions
 }
 
 /**
- * Makes TorchRL's MLGym env: an agent works on a task in a shell, with one command per reply. The reward is the gain
- * over the baseline. The env owns its sandboxes.
+ * Makes TorchRL's MLGym env: an agent works on a task in a shell, with a command per reply. The reward is the gain
+ * over the baseline. The env owns the sandboxes.
  *
  * Python and the shell run in a sandbox. Submissions are scored in separate processes.
  *
@@ -127,7 +127,7 @@ function describeTask(task: MakeMLGymOptions["task"] | MakeMLGymOptions["tasks"]
   return "id" in task ? `'${task.id}'` : `[${task.map(describeTask).join(", ")}]`;
 }
 
-/** Options of the MLGym env that do not concern its tasks. */
+/** Options of the MLGym env that do not concern tasks. */
 export interface MLGymOptions {
   /** Tokenizer. If set, each prompt is also given as text. */
   tokenizer?: Tokenizer | undefined;
@@ -173,7 +173,10 @@ export interface MLGymOptions {
 export interface MLGymTransformsOptions extends MLGymOptions {
   readonly tasks: readonly WorkspaceTask[];
   readonly agent: AgentConfig;
-  /** True if each episode plays a random task. Else the episode's task selects it; the default is the first one. */
+  /**
+   * True if each episode plays a random task. Else the episode's task selects the workspace; the default is the first
+   * task.
+   */
   readonly samples: boolean;
 }
 

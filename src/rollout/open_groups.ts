@@ -5,13 +5,13 @@ import { groupOfEpisode, type Trajectory } from "./trajectory.ts";
 /** Episode of a group. */
 export interface GroupedEpisode {
   readonly taskId: string;
-  /** Number of the episode among those of its task, from 1. */
+  /** Number of the episode among the task's episodes, from 1. */
   readonly sample: number;
-  /** `null` if the episode was not scored, or its reward is not a finite number. */
+  /** `null` if the episode was not scored, or the reward is not a finite number. */
   readonly reward: number | null;
 }
 
-/** Episode with the name of its group, which an env may have chosen. */
+/** Episode with the name of the group, which an env may have chosen. */
 interface NamedEpisode extends GroupedEpisode {
   readonly group: string;
 }
@@ -26,15 +26,15 @@ interface OpenGroup {
   isClosed: boolean;
 }
 
-/** Group of a task's episodes and their positions in it, by sample. */
+/** Group of a task's episodes and their positions in the group, by sample. */
 interface Place {
   readonly group: OpenGroup;
   readonly positions: Map<number, number>;
 }
 
 /**
- * Groups whose episodes have not all ended. Calls `onComplete` with each group when its last episode has ended; with
- * several if the env has chosen what the episodes play.
+ * Groups whose episodes have not all ended. Calls `onComplete` with each group when the group's last episode has ended;
+ * with several if the env has chosen what the episodes play.
  */
 export class OpenGroups {
   readonly #onComplete: (group: string, episodes: readonly GroupedEpisode[]) => void;
@@ -47,9 +47,9 @@ export class OpenGroups {
   }
 
   /**
-   * Yields copies of the tasks, so that a task that comes twice is two groups. A task without a `group` closes its own
-   * when the next task is requested, which is after its last sample has started; another group ends with the next task
-   * of a different group.
+   * Yields copies of the tasks, so that a task that comes twice is two groups. A task without a `group` closes the task's
+   * own group when the next task is requested, after the start of the task's last sample; another group ends with the next
+   * task of a different group.
    */
   async *watch(tasks: AsyncIterable<TaskInput> | Iterable<TaskInput>): AsyncGenerator<Task> {
     for await (const original of tasks) {

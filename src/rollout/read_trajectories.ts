@@ -14,7 +14,7 @@ export interface ReadTrajectoriesOptions {
 }
 
 /**
- * Reads a file of episodes, one JSON line each, as `paddock rollout --out` writes them. Empty lines are skipped. An
+ * Reads a file of episodes, a JSON line each, in the form of `paddock rollout --out`. Empty lines are skipped. An
  * incomplete last line, which a killed run may leave, is dropped with a warning.
  *
  * @throws {SyntaxError} at a complete line that is not an episode, without `onDamage`; the message has the file and the
@@ -40,7 +40,7 @@ export async function* readTrajectories(
   }
 }
 
-/** Parses the episode of a line, or returns the reason why it is invalid. */
+/** Parses the episode of a line, or returns the reason why the line is invalid. */
 function parseLine(line: Line): { readonly trajectory: Trajectory } | { readonly fault: string } {
   if ("fault" in line) return line;
   try {

@@ -13,10 +13,10 @@ export interface ResumedPolicyOptions {
 }
 
 /**
- * Creates a policy that resumes one saved episode: it replays the saved replies with their tokens, then calls the other
- * policy.
+ * Creates a policy that resumes a saved episode: the policy replays the saved replies with their tokens, then calls the
+ * other policy.
  *
- * The env must be reset with the same task and seed, and respond as before. If it responds differently, the saved
+ * The env must be reset with the same task and seed, and respond as before. If the env responds differently, the saved
  * replies no longer fit, and the episode fails with an `EnvError`.
  */
 export function resumedPolicy(

@@ -14,14 +14,14 @@ export interface RolloutOptions {
   /** Seed for the env's reset and the policy. */
   seed?: number | undefined;
   /**
-   * Number of the episode among those of its task, from 1. It is recorded on the trajectory.
+   * Number of the episode among the task's episodes, from 1. The trajectory records the number.
    *
    * @default 1
    */
   sample?: number | undefined;
-  /** Name of the env, such as `python`. It is recorded on the trajectory. */
+  /** Name of the env, such as `python`. The trajectory records the name. */
   envName?: string | undefined;
-  /** Factor of the limits of time of programs: `timeScale` of the profile. It is recorded on the trajectory. */
+  /** Factor of the limits of time of programs: `timeScale` of the profile. The trajectory records the factor. */
   timeScale?: number | undefined;
   /**
    * Maximum number of turns, after which the episode is truncated. An episode that is truncated here is not graded;
@@ -31,8 +31,8 @@ export interface RolloutOptions {
    */
   maxTurns?: number | undefined;
   /**
-   * Score of an episode that a limit of tokens cut off: at the maximum length of its last reply, or because the next
-   * prompt exceeds the context of the model. With `none` its reward is `null`.
+   * Score of an episode that a limit of tokens cut off: at the maximum length of the last reply, or because the next
+   * prompt exceeds the context of the model. With `none` the reward is `null`.
    *
    * @default "grade"
    */
@@ -40,8 +40,8 @@ export interface RolloutOptions {
   /** Limits of the whole episode. @default none */
   limits?: EpisodeLimits | undefined;
   /**
-   * Writes the episode's tokens, and gives the policy its prompts as text and ids. Without it, the env's own tokens are
-   * used, if any. `toInteractionResult` converts the trajectory for a trainer.
+   * Writes the episode's tokens, and gives the policy prompts as text and ids. By default, the env's own tokens
+   * are used, if any. `toInteractionResult` converts the trajectory for a trainer.
    */
   tokens?: TokenOptions | undefined;
   /** Called with the partial trajectory of an aborted episode. */
@@ -50,9 +50,9 @@ export interface RolloutOptions {
 }
 
 /**
- * Plays one episode to its end and returns its trajectory. It resets the env first, and does not dispose it.
+ * Plays an episode to the end and returns the trajectory. Resets the env first, and does not dispose the env.
  *
- * Failures are recorded on the trajectory. It rejects only if it is aborted, or before anything starts: with a
+ * Failures are recorded on the trajectory. The promise rejects only on an abort, or before anything starts: with a
  * `RangeError`, or, if tokens are recorded, with a `TypeError` if the policy's server returns no token ids.
  *
  * @example
@@ -96,7 +96,7 @@ export async function rollout(
 /**
  * Checks the maximum number of turns.
  *
- * @throws {RangeError} if it is below 1.
+ * @throws {RangeError} if the number is below 1.
  */
 export function requireMaxTurns(maxTurns: number): void {
   if (maxTurns >= 1) return;

@@ -19,23 +19,23 @@ import { emptyTrajectory, type Trajectory, withFailure } from "./trajectory.ts";
 /** Options of {@linkcode rolloutAll}. */
 export interface RolloutAllOptions extends EpisodesOptions {
   /**
-   * Makes the env of an episode, which is disposed at its end. `resumed` is the saved episode that it continues: a
-   * simulated user must repeat its saved messages.
+   * Makes the env of an episode, which is disposed at the episode's end. `resumed` is the saved episode that this
+   * episode continues: a simulated user must repeat the saved messages.
    */
   makeEnv: (task: Task, resumed?: InteractionResult) => Env | Promise<Env>;
   policy: Policy;
-  /** Name of the env, such as `python`. It is recorded on the trajectories. */
+  /** Name of the env, such as `python`. Trajectories record the name. */
   envName?: string | undefined;
-  /** Factor of the limits of time of programs: `timeScale` of the profile. It is recorded on the trajectories. */
+  /** Factor of the limits of time of programs: `timeScale` of the profile. Trajectories record the factor. */
   timeScale?: number | undefined;
   /**
-   * Returns the saved part of an episode. It is replayed and then continued. If the env responds differently, for
-   * example because it shows the time, the episode is played from its start.
+   * Returns the saved part of an episode, which is replayed and then continued. If the env responds differently, for
+   * example because the env shows the time, the episode is played from the start.
    */
   resumed?: ((episode: Episode) => InteractionResult | undefined) | undefined;
   /**
-   * Plays each episode as a tree of branches, and yields all of its trajectories together. The branches of a tree are
-   * played one after the other, as other trees are played meanwhile. Not for episodes that are `resumed`.
+   * Plays each episode as a tree of branches, and yields all trajectories of the tree together. The branches of a
+   * tree are played in turn, as other trees are played meanwhile. Not for episodes that are `resumed`.
    */
   branch?: RolloutTreeOptions["branch"] | undefined;
   /** Options for writing the tokens of each episode. */
@@ -69,13 +69,13 @@ export interface RolloutAllOptions extends EpisodesOptions {
   /** Called when an episode starts. */
   onStart?: ((episode: Episode) => void) | undefined;
   /**
-   * Called and awaited when an episode ends, before its trajectory is yielded. If it rejects, the whole rollout rejects
-   * with its error.
+   * Called and awaited when an episode ends, before the trajectory is yielded. If this function rejects, the whole
+   * rollout rejects with the error.
    */
   onTrajectory?: ((trajectory: Trajectory) => void | Promise<void>) | undefined;
   /**
-   * Called when an episode has ended, after {@linkcode RolloutAllOptions.onTrajectory} of its last trajectory. The first
-   * trajectory is that of the episode; those of the questions of its code, or of its branches, follow.
+   * Called when an episode has ended, after {@linkcode RolloutAllOptions.onTrajectory} of the last trajectory. The
+   * first trajectory is the episode's trajectory; trajectories of the code's questions, or of branches, follow.
    */
   onEnd?: ((trajectories: readonly [Trajectory, ...Trajectory[]]) => void) | undefined;
   /** Called with the turns so far of an episode that was aborted. */
@@ -87,10 +87,10 @@ export interface RolloutAllOptions extends EpisodesOptions {
  * Plays the episodes of all tasks, several at once, and yields their trajectories. Tasks are read only as fast as
  * they are played, so their number is not limited.
  *
- * If an episode fails, its trajectory has an `error`, and the others continue. If `signal` is aborted, the
- * generator rejects with its reason. If reading the tasks fails, it yields the trajectories of the tasks before and
- * rejects with that error. In both cases all envs are disposed first. If tokens are recorded and the policy's server
- * returns no token ids, it rejects with a `TypeError` before the first episode.
+ * If an episode fails, the trajectory has an `error`, and the others continue. If `signal` is aborted, the generator
+ * rejects with the signal's reason. If reading the tasks fails, the generator yields the trajectories of earlier tasks
+ * and rejects with that error. In both cases all envs are disposed first. If tokens are recorded and the policy's server
+ * returns no token ids, the generator rejects with a `TypeError` before the first episode.
  *
  * @example
  * ```ts
@@ -162,8 +162,8 @@ async function playTree(
 }
 
 /**
- * Plays an episode, and the questions that its code asks, if its env lets code ask. A resumed one is played from its start
- * if its env responds differently than before.
+ * Plays an episode, and the questions that the code asks, if the env lets code ask. A resumed episode is played from the
+ * start if the env responds differently than before.
  */
 async function playEpisode(episode: Episode, options: PlayOptions): Promise<Trajectory[]> {
   const resumed = options.resumed?.(episode);
@@ -215,7 +215,7 @@ async function playIn(
 /** Episode to be played. */
 export interface Episode {
   readonly task: Task;
-  /** Number of the episode among those of its task, from 1. */
+  /** Number of the episode among the task's episodes, from 1. */
   readonly sample: number;
   readonly seed?: number;
 }
@@ -228,14 +228,14 @@ export interface EpisodesOptions {
    * @default 1
    */
   samples?: number | undefined;
-  /** Base seed. Each episode gets its own seed, derived from this one, the task's id and the sample number. */
+  /** Base seed. Each episode gets a separate seed, derived from this seed, the task's id and the sample number. */
   seed?: number | undefined;
-  /** Skips the episodes for which it returns true. */
+  /** Skips the episodes for which the function returns true. */
   skip?: ((task: Task, sample: number) => boolean) | undefined;
 }
 
 /**
- * Yields the episodes of tasks in order, those of one task adjacent.
+ * Yields the episodes of tasks in order, episodes of a task adjacent.
  *
  * @throws {RangeError} if `samples` is not a whole number >= 1.
  */
@@ -257,7 +257,7 @@ export async function* episodesOf(
 /**
  * Checks the number of samples.
  *
- * @throws {RangeError} if it is not a whole number >= 1.
+ * @throws {RangeError} if the number is not a whole number >= 1.
  */
 export function requireSamples(samples: number): void {
   if (Number.isInteger(samples) && samples >= 1) return;

@@ -20,7 +20,7 @@ import { type Trajectory, withFailure } from "./trajectory.ts";
 /** Options of {@linkcode rolloutRecursive}. */
 export interface RolloutRecursiveOptions extends RolloutOptions {
   /**
-   * Id of the episode. A question of its code has it with a number.
+   * Id of the episode. A question of the code has this id with a number.
    *
    * @default a random UUID
    */
@@ -28,12 +28,12 @@ export interface RolloutRecursiveOptions extends RolloutOptions {
 }
 
 /**
- * Plays an episode whose code asks the policy, and returns the trajectories: first that of the episode, then one of one
- * turn for each question, in their order. A question has the id of the episode and the turn that asked as its `parent`,
- * its own tokens and loss mask, and the reward of the episode.
+ * Plays an episode whose code asks the policy, and returns the trajectories: first the
+ * episode's trajectory, then a trajectory of a single turn for each question, in order. A question has the id of the
+ * episode and the asking turn as `parent`, separate tokens and loss mask, and the reward of the episode.
  *
- * Failures are recorded on the trajectories; that of a question is also raised in the code that asks. It rejects as
- * `rollout` does.
+ * Failures are recorded on the trajectories; a failure of a question is also raised in the asking code. The promise
+ * rejects as in `rollout`.
  */
 export async function rolloutRecursive(
   env: RecursiveEnv,
@@ -65,7 +65,7 @@ export async function rolloutRecursive(
   return questions.all(run.trajectory());
 }
 
-/** The questions of one episode, and their trajectories. */
+/** The questions of an episode, and their trajectories. */
 class Questions {
   readonly #policy: Policy;
   readonly #task: Task;
@@ -78,7 +78,7 @@ class Questions {
     this.#options = options;
   }
 
-  /** Plays a question and returns the reply without its thoughts. */
+  /** Plays a question and returns the reply without thoughts. */
   async answer({ prompt, number, turn, signal, policyVersion }: SubCall): Promise<string> {
     const { id, seed, sample, cutScore, tokens } = this.#options;
     const task = { id: `${this.#task.id}/${number}`, query: prompt, group: groupOf(this.#task) };
@@ -108,7 +108,7 @@ class Questions {
     return replyOfQuestion(trajectory);
   }
 
-  /** Returns the trajectory of the episode, and those of its questions with its reward. */
+  /** Returns the trajectory of the episode, and the questions' trajectories with the episode's reward. */
   all(episode: Trajectory): Trajectory[] {
     const asked = [...this.#asked].sort(([one], [other]) => one - other);
     const { reward } = episode;
@@ -116,7 +116,7 @@ class Questions {
   }
 }
 
-/** Records the version of the weights on the turn of a question, if there is one. */
+/** Records the version of the weights on the turn of a question, if there is a turn. */
 function withVersion(policyVersion: number | string | undefined): Transform {
   const version = { ...(policyVersion !== undefined && { policyVersion }) };
   return {
@@ -129,7 +129,7 @@ function writerOf(tokens: TokenOptions | undefined): EpisodeWriter | undefined {
   return tokens && new EpisodeWriter(tokens);
 }
 
-/** Returns the reply of a question, without its thoughts. @throws {ToolError} if there is none. */
+/** Returns the reply of a question, without thoughts. @throws {ToolError} if there is no reply. */
 export function replyOfQuestion({ messages, error, cut, turns }: Trajectory): string {
   if (error !== undefined) throw new ToolError(`the model gave no reply: ${error.message}`);
   const last = messages.at(-1);

@@ -32,7 +32,7 @@ export interface RolloutTreeOptions extends RolloutOptions {
    */
   concurrency?: number | undefined;
   /**
-   * Id of the first episode. A branch has it with a number.
+   * Id of the first episode. A branch has this id with a number.
    *
    * @default a random UUID
    */
@@ -43,16 +43,17 @@ export interface RolloutTreeOptions extends RolloutOptions {
 const MAX_EPISODES = 4096;
 
 /**
- * Plays a tree of episodes that share their first turns, and returns the trajectories: first the one that has no parent,
- * then the others in the order in which they branch. Each is complete: it has the turns that it shares, with the same
- * messages, rewards, tokens, loss mask and log-probabilities.
+ * Plays a tree of episodes that share their first turns, and returns the trajectories: first the trajectory without a
+ * parent, then the others in the order in which they branch. Each trajectory is complete, with the shared turns and the
+ * same messages, rewards, tokens, loss mask and log-probabilities.
  *
- * The first episode is played in `env`, which is reset first and not disposed; each other one in a copy. A copy continues
- * the interpreter, files and tools where the parent was, with random numbers of its own, and no code runs again. An
+ * The first episode is played in `env`, which is reset first and not disposed; each other episode in a copy. A copy
+ * continues the interpreter, files and tools of the parent, with other random numbers, and no code runs again. An
  * episode that ends before a turn has no branches there. Copies take their session of the pool when they start, so that
  * a pool of one session is enough.
  *
- * Failures are recorded on the trajectories, also that of an env that cannot be copied. It rejects as `rollout` does.
+ * Failures are recorded on the trajectories, also the failure of an env that cannot be copied. The promise rejects as in
+ * `rollout`.
  *
  * @example
  * ```ts
@@ -118,9 +119,9 @@ export function checkBranchPoints(
 }
 
 /**
- * Returns the env if it has checkpoints.
+ * Returns the env if the env has checkpoints.
  *
- * @throws {TypeError} if it has none.
+ * @throws {TypeError} if the env has no checkpoints.
  */
 export function requireBranching(env: Env): BranchingEnv {
   if (isBranchingEnv(env)) return env;
@@ -133,12 +134,12 @@ function fail(reason: string): never {
   throw new ArgumentRangeError(`Cannot roll out tree as ${reason}`);
 }
 
-/** An episode of a tree while it is played. */
+/** A running episode of a tree. */
 interface TreeEpisode {
   readonly env: BranchingEnv;
   readonly run: EpisodeRun;
   readonly id: string;
-  /** Points at which it branches, in order. */
+  /** Points at which the episode branches, in order. */
   readonly points: readonly BranchPoint[];
 }
 
@@ -152,7 +153,7 @@ interface PendingBranch {
   readonly number: number;
 }
 
-/** Plays the episodes of one tree. */
+/** Plays the episodes of a tree. */
 class EpisodeTree {
   readonly #slots: Semaphore;
   readonly #options: RolloutTreeOptions & { id: string; maxTurns: number };
@@ -190,7 +191,7 @@ class EpisodeTree {
     await run.play(maxTurns);
   }
 
-  /** Starts the further continuations of an episode, which branch at its remaining points. */
+  /** Starts the further continuations of an episode, which branch at the remaining points. */
   async #branch(parent: TreeEpisode, { turn, count }: BranchPoint): Promise<void> {
     const { signal } = this.#options;
     const state = await attributeErrors(() => parent.env.checkpoint({ signal }), {
@@ -202,7 +203,7 @@ class EpisodeTree {
     for (let branch = 2; branch <= count; branch++) {
       const pending = { state, shared, parent, turn, number: ++this.#count };
       const played = this.#inSlot(() => this.#playBranch(pending));
-      played.catch(() => {}); // play() awaits it
+      played.catch(() => {}); // play() awaits the promise
       this.#branches.push(played);
     }
   }
@@ -224,7 +225,7 @@ class EpisodeTree {
     });
   }
 
-  /** Runs `work` and records the trajectory, with the failure that it ends with. */
+  /** Runs `work` and records the trajectory, with a failure at the end. */
   async #record(number: number, run: () => EpisodeRun, work: () => Promise<void>): Promise<void> {
     const { onAborted, signal } = this.#options;
     let trajectory: Trajectory;

@@ -18,10 +18,10 @@ const playedRun = z.object({
 
 const runRecord = z.object({ format: z.literal(RUN_RECORD_FORMAT), runs: z.array(playedRun) });
 
-/** Value of a setting: of an option, with a hash if it names a file. `null` means that there is none. */
+/** Value of a setting: of an option, with a hash if the option names a file. `null` means no value. */
 export type RunSetting = z.output<typeof setting>;
 
-/** One run over tasks, as it was started. */
+/** A run over tasks, as started. */
 export interface PlayedRun {
   /** Time in ISO format. */
   readonly startedAt: string;
@@ -31,7 +31,7 @@ export interface PlayedRun {
   readonly command: string;
   /** Options that change what an episode is, by name. */
   readonly settings: Readonly<Record<string, RunSetting>>;
-  /** Files of the tasks. It is empty for stdin and for tasks that are no file. */
+  /** Files of the tasks; empty for stdin and for tasks that are no file. */
   readonly data: readonly { readonly path: string; readonly bytes: number; readonly sha256: string }[];
 }
 
@@ -47,9 +47,9 @@ export function runRecordPath(path: string): string {
 }
 
 /**
- * Reads the record of a file of episodes. Returns `undefined` if there is none.
+ * Reads the record of a file of episodes. Returns `undefined` if there is no record.
  *
- * @throws {SyntaxError} if it is damaged, or of a newer version.
+ * @throws {SyntaxError} if the record is damaged, or of a newer version.
  */
 export async function readRunRecord(path: string): Promise<RunRecord | undefined> {
   const file = runRecordPath(path);

@@ -20,37 +20,37 @@ export interface StreamRolloutsOptions extends
     "makeEnv" | "policy" | "ordered" | "branch" | "onTrajectory" | "onEnd" | "onAborted"
   > {
   /**
-   * Returns the version of the weights that the trainer has given to the policy's server. It is read before each turn
-   * and recorded as the turn's `policyVersion`.
+   * Returns the version of the weights that the trainer has given to the policy's server. The version is read before
+   * each turn, and recorded as the turn's `policyVersion`.
    */
   weightVersion?: (() => number | string) | undefined;
   /**
-   * Yields the turns so far of the running episodes when `signal` is aborted, and then ends. Without it, an abort
-   * rejects with the signal's reason, and the episodes that the consumer has not taken are dropped.
+   * Yields the turns so far of the running episodes when `signal` is aborted, and then ends. By default, an
+   * abort rejects with the signal's reason, and the episodes that the consumer has not taken are dropped.
    *
    * @default false
    */
   partial?: boolean | undefined;
   /**
-   * Maximum number of finished episodes that wait for the consumer. At the limit, an episode that ends keeps its place
-   * among the concurrent ones, so at most `maxWaiting + concurrency` episodes are ahead of the consumer.
+   * Maximum number of finished episodes that wait for the consumer. At the limit, an episode that ends keeps a place
+   * among the concurrent episodes, so at most `maxWaiting + concurrency` episodes are ahead of the consumer.
    *
    * @default 64
    */
   maxWaiting?: number | undefined;
   /**
-   * Approximate memory of the finished episodes that wait for the consumer, in bytes. It limits as `maxWaiting` does.
+   * Approximate memory of the finished episodes that wait for the consumer, in bytes. The limit works like `maxWaiting`.
    *
    * @default 268435456
    */
   maxWaitingBytes?: number | undefined;
   /**
-   * Called with the approximate memory of the items that wait for the consumer, in bytes, before each of them is added
-   * and after it is taken. If it throws, the rollout rejects with its error.
+   * Called with the approximate memory of the items that wait for the consumer, in bytes, before an item is added
+   * and after an item is taken. If the function throws, the rollout rejects with the error.
    */
   onWaiting?: ((bytes: number) => void) | undefined;
   /**
-   * Method of the advantages of each group, and its options.
+   * Method of the advantages of each group, with options.
    *
    * @default { method: "grpo" }
    */
@@ -59,12 +59,12 @@ export interface StreamRolloutsOptions extends
 
 /** Item of {@linkcode streamRollouts}. */
 export type StreamedRollout =
-  /** Episode that has ended, or that was stopped before its end (`partial`). */
+  /** Episode that has ended, or that was stopped before the end (`partial`). */
   | { readonly kind: "episode" | "partial"; readonly group: string; readonly trajectory: Trajectory }
   /** Group whose episodes have all been yielded, with their advantages in the order of their starts. */
   | { readonly kind: "group"; readonly group: string; readonly episodes: readonly StreamedAdvantage[] };
 
-/** Advantage of one episode of a group. */
+/** Advantage of an episode of a group. */
 export interface StreamedAdvantage extends GroupedEpisode {
   /** `null` if the episode was not scored, which is not the same as 0. */
   readonly advantage: number | null;
@@ -72,13 +72,13 @@ export interface StreamedAdvantage extends GroupedEpisode {
 
 /**
  * Plays the episodes of tasks ahead of a trainer, and yields them in the order of their ends. After the last episode of
- * a group it yields the group with its advantages. A group consists of the samples of a task, or of the adjacent tasks
+ * a group, the group is yielded with the advantages. A group consists of the samples of a task, or of the adjacent tasks
  * with the same `group`. If the env chooses what the episodes play, as `makeMLGym` with several tasks does, a group for
  * each choice among them is yielded.
  *
- * Episodes are played while the trainer works on earlier ones, until `maxWaiting` or `maxWaitingBytes` is reached. If
- * the consumer stops, running episodes are stopped and their envs disposed. An episode that fails is yielded with its
- * `error`. If reading the tasks fails, the episodes before are yielded first, and the error is thrown.
+ * Episodes are played while the trainer works on earlier episodes, until `maxWaiting` or `maxWaitingBytes` is reached. If
+ * the consumer stops, running episodes are stopped and their envs disposed. An episode that fails is yielded with an
+ * `error`. If reading the tasks fails, the earlier episodes are yielded first, and the error is thrown.
  *
  * @throws {RangeError} if a number among the options is out of range.
  *
@@ -114,7 +114,7 @@ export async function* streamRollouts(
   const { weightVersion, partial = false, maxWaiting = 64, maxWaitingBytes = 2 ** 28, onWaiting } = options;
   requireLimit("maxWaiting", maxWaiting);
   requireLimit("maxWaitingBytes", maxWaitingBytes);
-  advantages([], options.advantages); // checks its options
+  advantages([], options.advantages); // checks the options
   const stop = new AbortController();
   const signal = AbortSignal.any([stop.signal, ...(options.signal ? [options.signal] : [])]);
   const queue = new WaitingRollouts({ maxWaiting, maxWaitingBytes, onWaiting });
@@ -170,7 +170,7 @@ interface VersionOptions {
   readonly replayed: readonly InteractionTurn[] | undefined;
 }
 
-/** Adds the trainer's version to what the policy sees, so that each turn records it. */
+/** Adds the trainer's version to the policy's input, so that each turn records the version. */
 function withVersion(env: Env, { weightVersion, replayed }: VersionOptions): Env {
   if (weightVersion === undefined) return env;
   const versionAfter = (turns: number) => replayed?.[turns]?.policy_version ?? weightVersion();

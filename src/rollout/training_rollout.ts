@@ -45,12 +45,12 @@ export interface TrainingRolloutOptions extends Omit<TokenOptions, "tokenizer" |
    * @default `qwen25Calls()`
    */
   toolCalls?: ToolCallParser | undefined;
-  /** Saved partial episode. It is replayed and then continued. */
+  /** Saved partial episode, which is replayed and then continued. */
   resume?: InteractionResult | undefined;
   /** Seed for the env's reset and the policy. */
   seed?: number | undefined;
   /**
-   * Number of the episode among those of its task, from 1. It is recorded in the result.
+   * Number of the episode among the task's episodes, from 1. The result records the number.
    *
    * @default 1
    */
@@ -69,10 +69,10 @@ export interface TrainingRolloutOptions extends Omit<TokenOptions, "tokenizer" |
 const MAX_STEPS = 30;
 
 /**
- * Plays one episode to its end and returns the data for a trainer: tokens, loss mask, log-probabilities if the policy's
- * server gives them, messages and reward. It resets the env first, and does not dispose it.
+ * Plays an episode to the end and returns the data for a trainer: tokens, loss mask, log-probabilities if the policy's
+ * server gives them, messages and reward. Resets the env first, and does not dispose the env.
  *
- * Failures do not reject: they are in `errors`, beside the part of the episode before them.
+ * Failures do not reject: they are in `errors`, beside the earlier part of the episode.
  *
  * @example
  * ```ts ignore
@@ -87,8 +87,8 @@ const MAX_STEPS = 30;
  * });
  * ```
  *
- * Tokens are exactly those that the model got and sampled. A policy that uses a server must therefore return token ids:
- * `sglangPolicy`, or `openaiPolicy` with vLLM or SGLang. See `docs/trainers.md`.
+ * Tokens are exactly the tokens that the model got and sampled. A policy that uses a server must therefore return token
+ * ids: `sglangPolicy`, or `openaiPolicy` with vLLM or SGLang. See `docs/trainers.md`.
  *
  * @throws {TypeError} before anything starts, if the task or the tokenizer is missing, or if the policy's server returns
  * no token ids.
@@ -136,7 +136,7 @@ function taskOf(env: Env | ToolUserEnv, { task, taskIndex = 0 }: TrainingRollout
   throw new TypeError("Cannot roll out for training as 'task' must be given: it is missing");
 }
 
-/** By default, the prompt of a `ToolUserEnv` tells the policy to make one call per reply. */
+/** By default, the prompt of a `ToolUserEnv` tells the policy to make a single call per reply. */
 function editOf(
   env: Env | ToolUserEnv,
   { editPrompt }: TrainingRolloutOptions,
@@ -155,7 +155,7 @@ const ONE_CALL =
   "Each tool call leads to a message returned by the system.\n" +
   "NEVER confirm execution to the user without seeing confirmation from the tool system.\n";
 
-/** Changes a prompt that allows several calls per reply to allow one. Other prompts stay unchanged. */
+/** Changes a prompt that allows several calls per reply to allow a single call. Other prompts stay unchanged. */
 export function limitToOneCall(prompt: string): string {
   return prompt.replaceAll(MANY_CALLS, ONE_CALL);
 }

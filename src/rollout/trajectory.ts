@@ -9,10 +9,10 @@ import type { CodeCall, ToolResult, ToolStatus } from "../tools/tool_result.ts";
 import { PADDOCK_VERSION } from "../version.ts";
 import type { EpisodeCut } from "./interaction.ts";
 
-/** Version of the format of {@linkcode Trajectory}. It rises when older readers cannot read newer lines. */
+/** Version of the format of {@linkcode Trajectory}. The version rises when older readers cannot read newer lines. */
 export const TRAJECTORY_FORMAT = 1;
 
-/** Record of one tool call, or one block of code, of an episode. */
+/** Record of a tool call, or of a block of code, of an episode. */
 export interface ToolRecord {
   /** Number of the turn with the call, from 1. */
   readonly turn: number;
@@ -26,7 +26,7 @@ export interface ToolRecord {
   readonly stateKept?: boolean;
   /**
    * Peak size of the interpreter's heap until the end of the call, in bytes; left out for tools without an interpreter,
-   * and if it was lost.
+   * and if the interpreter was lost.
    */
   readonly peakMemoryBytes?: number;
   /** Refused attempts of the code, as the guest counted them; left out if there were none. */
@@ -42,11 +42,11 @@ export interface ToolRecord {
 /** Versions of the programs and the model that played an episode. */
 export interface Versions {
   readonly paddock: string;
-  /** Name of the policy, such as that of its model. */
+  /** Name of the policy, such as the name of the policy's model. */
   readonly policy?: string;
   /** Name of the env, such as `python`. */
   readonly env?: string;
-  /** Version of the weights that sampled the last reply, if the server reports it. */
+  /** Version of the weights that sampled the last reply, if the server reports a version. */
   readonly weights?: string;
 }
 
@@ -55,24 +55,24 @@ export interface EpisodeTimes {
   readonly totalMs: number;
   /** Time spent waiting for the policy. */
   readonly policyMs: number;
-  /** Time spent in the env and its tools, with the reset. */
+  /** Time spent in the env and in tools, with the reset. */
   readonly envMs: number;
 }
 
 /** Origin of a branch. */
 export interface BranchOrigin {
-  /** Id of the episode that the branch shares its first turns with. */
+  /** Id of the episode with which the branch shares the first turns. */
   readonly id: string;
-  /** Number of the first turn that the branch has of its own, from 1. */
+  /** Number of the branch's first own turn, from 1. */
   readonly turn: number;
   /**
-   * Number of the question that it answers, if it is no branch: code of that turn of the episode has asked it. It shares no
-   * turns.
+   * Number of the question that this episode answers, if this episode is no branch: code of that turn of the episode has
+   * asked the question. No turns are shared.
    */
   readonly call?: number;
 }
 
-/** Record of one episode: its messages, its reward and its end. Plain data. */
+/** Record of an episode: messages, reward and end. Plain data. */
 export interface Trajectory {
   readonly task: Task;
   /**
@@ -81,21 +81,21 @@ export interface Trajectory {
    * @default 1
    */
   readonly format?: number;
-  /** Number of the episode among those of its task, from 1. The episodes of a tree have the same number. */
+  /** Number of the episode among the task's episodes, from 1. The episodes of a tree have the same number. */
   readonly sample: number;
-  /** Group of the episode, if the env has chosen what to play: another one than that of `task`. */
+  /** Group of the episode, if the env has chosen what to play, in place of the group of `task`. */
   readonly group?: string;
   /** Seed of the episode's randomness; of a branch, from its first turn on. */
   readonly seed?: number;
-  /** Id of the episode, if it belongs to a tree. */
+  /** Id of the episode, if the episode belongs to a tree. */
   readonly id?: string;
-  /** Episode of the tree that this one branches from. */
+  /** Episode of the tree from which this episode branches. */
   readonly parent?: BranchOrigin;
   readonly versions: Versions;
   readonly messages: readonly Message[];
   /**
    * Sum of the steps' rewards; `null`, which is not the same as 0, if no step was scored, or if the episode was stopped
-   * or failed before its end.
+   * or failed before the end.
    */
   readonly reward: number | null;
   /** Parts of the rewards by name. */
@@ -104,22 +104,22 @@ export interface Trajectory {
   readonly info?: Readonly<Record<string, unknown>>;
   /** Reason why a grader gave no score. */
   readonly unscored?: string;
-  /** Version of the policy, if the env tracks it. */
+  /** Version of the policy, if the env tracks versions. */
   readonly policyVersion?: number | string;
   readonly turns: number;
-  /** True if the episode reached its natural end, with a whole reply. */
+  /** True if the episode reached a natural end, with a whole reply. */
   readonly terminated: boolean;
   /** True if a limit cut the episode off: of turns, of the env, or of tokens. */
   readonly truncated: boolean;
-  /** Limit of tokens that cut the episode off, if one did. */
+  /** Limit of tokens that cut the episode off, if any. */
   readonly cut?: EpisodeCut;
-  /** Factor of the limits of time of its programs and of the grade, if the run had one. */
+  /** Factor of the limits of time of programs and of the grade, if the run had a factor. */
   readonly timeScale?: number;
   /** Failure that ended the episode, if any. */
   readonly error?: EpisodeFailure;
   /** Tokens for a trainer, if env and policy use tokens; `null` if the env did not keep the sampled tokens. */
   readonly tokens?: EpisodeTokens | null;
-  /** Record of each turn, with the failed one. */
+  /** Record of each turn, with the failed turn. */
   readonly steps: readonly TurnRecord[];
   readonly toolResults: readonly ToolRecord[];
   readonly times: EpisodeTimes;
@@ -140,7 +140,7 @@ export interface EpisodeStart {
   timeScale?: number | undefined;
 }
 
-/** Returns what tells an episode from the others of its task. */
+/** Returns the fields that distinguish an episode from other episodes of the task. */
 export function identityOf(
   { sample = 1, seed, id, parent }: EpisodeStart,
 ): Pick<Trajectory, "sample" | "seed" | "id" | "parent"> {
@@ -152,7 +152,7 @@ export function identityOf(
   };
 }
 
-/** Returns the trajectory of an episode before its first turn. */
+/** Returns the trajectory of an episode before the first turn. */
 export function emptyTrajectory(task: Task, start: EpisodeStart = {}): Trajectory {
   const { policy, envName: env, timeScale } = start;
   return {
@@ -176,7 +176,7 @@ export function emptyTrajectory(task: Task, start: EpisodeStart = {}): Trajector
   };
 }
 
-/** Returns the group whose rewards the episode is compared with: the one that the env has chosen, or that of its task. */
+/** Returns the group whose rewards are compared with the episode's: the env's choice, or the group of the task. */
 export function groupOfEpisode({ group, task }: Pick<Trajectory, "group" | "task">): string {
   return group ?? groupOf(task);
 }
@@ -192,7 +192,7 @@ export function withFailure(trajectory: Trajectory, cause: unknown): Trajectory 
   return { ...trajectory, error: toEpisodeFailure(cause) };
 }
 
-/** Converts a tool result to its record. */
+/** Converts a tool result to a record. */
 export function toToolRecord(turn: number, result: ToolResult): ToolRecord {
   const { tool, call, callId, status, durationMs, truncated, exec, calls } = result;
   const state = exec && {
@@ -221,25 +221,25 @@ function displayRecord(
   return { ...(saved.length > 0 && { display: saved }), ...(dropped > 0 && { droppedDisplays: dropped }) };
 }
 
-/** Record of one turn: its times, its reward, and data from the policy's server. */
+/** Record of a turn: times, reward, and data from the policy's server. */
 export interface TurnRecord {
   /** Number of the turn, from 1. */
   readonly turn: number;
   /** Milliseconds of waiting for the policy. */
   readonly policyMs: number;
-  /** Milliseconds in the env and its tools; `null` if the env never got the reply. */
+  /** Milliseconds in the env and in tools; `null` if the env never got the reply. */
   readonly envMs: number | null;
-  /** Reward of the step; `null` if it was not scored. */
+  /** Reward of the step; `null` without a score. */
   readonly reward: number | null;
-  /** Code blocks of the reply that the interpreter did not run, and tool calls in its thoughts; absent if there are none. */
+  /** Code blocks of the reply that the interpreter did not run, and tool calls in thoughts; absent if there are none. */
   readonly blocksNotRun?: readonly BlocksNotRun[];
   readonly finishReason?: string;
-  /** Stop text that ended the reply, if the server reports it. */
+  /** Stop text that ended the reply, if the server reports a version. */
   readonly stopText?: string;
   readonly usage?: TokenUsage;
-  /** Version of the weights that sampled the reply, if the server reports it. */
+  /** Version of the weights that sampled the reply, if the server reports a version. */
   readonly weightVersion?: string;
-  /** Version of the policy when the reply was requested, if the env tracks it. */
+  /** Version of the policy when the reply was requested, if the env tracks versions. */
   readonly policyVersion?: number | string;
   /** Sampled token ids of this turn, and their log-probabilities. */
   readonly tokens?: NonNullable<Reply["tokens"]> & {
@@ -254,7 +254,7 @@ export interface TurnStart {
   policyMs: number;
   /** Number of tokens of the prompt, if the env uses tokens. */
   promptTokens: number | undefined;
-  /** Version of the policy, if the env tracks it. */
+  /** Version of the policy, if the env tracks versions. */
   policyVersion?: number | string | undefined;
 }
 
@@ -288,7 +288,7 @@ export interface EpisodeTokens {
   readonly promptLength?: number;
   /** Number of messages in the first prompt. */
   readonly promptMessages?: number;
-  /** For each id: its log-probability if it was sampled, else 0. Left out if a reply had none. */
+  /** For each id: the log-probability of a sampled id, else 0. Left out if a reply had no log-probabilities. */
   readonly logProbs?: readonly number[];
   /** Number of prompts after the first that differ from `ids`, because the template rewrote earlier turns. */
   readonly rewrittenPrompts?: number;
@@ -296,7 +296,7 @@ export interface EpisodeTokens {
 
 /**
  * Returns the tokens of an episode with their loss mask. `ids` are the env's tokens at the end. With `endsInReply` the
- * last sampled token is the last one: nothing ended the reply, and no reply follows.
+ * last sampled token is the last token: nothing ended the reply, and no reply follows.
  *
  * Returns `undefined` if a turn has no token ids, and `null` if sampled tokens are no longer at their position: an env
  * that tokenises again gives no tokens for a loss.

@@ -1,5 +1,6 @@
 import { ArgumentRangeError, ArgumentTypeError } from "../errors.ts";
 import { JSON_LIMITS } from "../json.ts";
+import { MAX_DIGITS, writeIntegers } from "../numbers/exact_numbers.ts";
 
 /** Maximum size of all inputs of one program together, in bytes. */
 export const MAX_INPUT_BYTES: number = 64 * 1024 * 1024;
@@ -95,7 +96,7 @@ export function encodeInputs(inputs: Readonly<Record<string, unknown>> = {}): En
   return Object.entries(inputs).map(([name, value]) => {
     const { type, contents } = toBinaryInput(value) ?? {
       type: "json" as const,
-      contents: new TextEncoder().encode(JSON.stringify(value)),
+      contents: new TextEncoder().encode(JSON.stringify(value, writeIntegers)),
     };
     bytes += contents.length;
     if (bytes > MAX_INPUT_BYTES) throw inputsTooLarge();
@@ -157,6 +158,11 @@ function faultOf(value: unknown, depth: number, left: { bytes: number; values: n
     );
   }
   if (left.bytes < 0) throw inputsTooLarge();
+  if (typeof value === "bigint") {
+    const digits = String(value < 0n ? -value : value).length;
+    left.bytes -= digits;
+    return digits <= MAX_DIGITS ? undefined : { found: `a bigint of ${digits} digits`, path: "" };
+  }
   if (value === null || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value)) {
     return undefined;
   }

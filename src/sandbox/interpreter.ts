@@ -1,6 +1,6 @@
 import type { CheckpointScope } from "./checkpoint/checkpoint.ts";
-import { Recovery, type RecoveryParts } from "./checkpoint/recovery.ts";
-import type { RecoveryOptions, RestoredFrom } from "./contract/checkpoint.ts";
+import { Recovery, type RecoveryOptions, type RecoveryParts } from "./checkpoint/recovery.ts";
+import type { RestoredFrom } from "./contract/checkpoint.ts";
 import type { ExecOutcome } from "./contract/exec.ts";
 import type { GuestLink } from "./guest_link.ts";
 import { FrameKind } from "./protocol.ts";

@@ -1,11 +1,7 @@
+import { checkOptionNames } from "./contract/known_options.ts";
 import { SessionClosedError } from "../errors.ts";
-import type {
-  CaptureOptions,
-  Checkpoint,
-  ForkOptions,
-  RecoveryOptions,
-  RestoreOptions,
-} from "./contract/checkpoint.ts";
+import type { RecoveryOptions } from "./checkpoint/recovery.ts";
+import type { CaptureOptions, Checkpoint, ForkOptions, RestoreOptions } from "./contract/checkpoint.ts";
 import type { ExecOptions, ExecResult, ResumeOptions, ToolAnswer, WaitingCall } from "./contract/exec.ts";
 import type { BranchingLease, BranchingSession, ResetOptions } from "./contract/pool.ts";
 import type { ShellOptions, ShellResult } from "./contract/shell.ts";
@@ -131,6 +127,7 @@ class LeasedSession implements BranchingSession {
   }
 
   async fork(count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
+    checkOptionNames("fork", options);
     return await this.#fork(count, { ...options, signal: this.#withLeaseSignal(options.signal) });
   }
 

@@ -1,3 +1,4 @@
+import { checkOptionNames } from "./contract/known_options.ts";
 import { pickKnownOptions, requireKnownOptions } from "../options.ts";
 import { Semaphore } from "../async/semaphore.ts";
 import { WaitList } from "../async/wait_list.ts";
@@ -11,6 +12,7 @@ import {
 } from "./checkpoint/checkpoint.ts";
 import { CheckpointCompressor } from "./checkpoint/compression.ts";
 import { forkSession } from "./checkpoint/fork.ts";
+import { checkpointMemoryOf, statesOf } from "./checkpoint/state_memory.ts";
 import type { Checkpoint, CheckpointOptions, ForkOptions } from "./contract/checkpoint.ts";
 import type {
   BranchingLease,
@@ -187,8 +189,8 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
    * @throws the reason of `signal` if it aborts.
    */
   async acquire(options: SandboxAcquireOptions = {}): Promise<Lease> {
-    const { seed, once, from, owner, near, checkpointEvery: every, checkpointMemory: memory, signal } =
-      options;
+    checkOptionNames("acquire", options);
+    const { seed, once, from, owner, near, checkpointEvery: every, signal } = options;
     checkSeed(seed);
     checkEvery(every);
     if (from && seed !== undefined) {
@@ -196,7 +198,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     }
     const domain = this.#domainOf(owner);
     const { lease, session } = await this.#lease({ domain, once, near, signal });
-    if (every !== undefined) session.setRecovery({ every, memory });
+    if (every !== undefined) session.setRecovery({ every, memory: checkpointMemoryOf(options) });
     if (from) return await disposeUnless(lease, session.restore(from, { owner, signal }));
     if (seed === undefined) return lease;
     return await disposeUnless(lease, session.reset({ mode: "rewind", seed, signal }));
@@ -204,10 +206,11 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
 
   /** {@inheritDoc BranchingPool.readCheckpoint} */
   async readCheckpoint(bytes: Uint8Array, options: CheckpointOptions = {}): Promise<Checkpoint> {
-    const { owner, states, signal } = options;
+    checkOptionNames("readCheckpoint", options);
+    const { owner, signal } = options;
     const checkpoint = await readCheckpoint(bytes);
     const { stateBytes, expand } = await openCheckpoint(checkpoint, await this.#checkpointScope(), { owner });
-    using _room = await states?.reserve(stateBytes, signal);
+    using _room = await statesOf(options)?.reserve(stateBytes, signal);
     await expand();
     return checkpoint;
   }
@@ -266,7 +269,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
 
   /** Leases sessions in the state of a leased one. */
   async #fork(parent: Session, count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
-    const { seed, states, signal } = options;
+    const { seed, signal } = options;
     if (count >= this.size) {
       throw new ArgumentRangeError(
         `Cannot fork session as 'count' must be < ${this.size}, the size of the pool: current value is ${count}`,
@@ -274,7 +277,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     }
     return await forkSession(count, {
       seed,
-      capture: () => parent.captureState({ states, signal }),
+      capture: () => parent.captureState({ states: statesOf(options), signal }),
       copy: async ({ bytes }, reseeding) => {
         const { lease, session } = await this.#lease({ domain: this.#domains.get(parent), signal });
         return await disposeUnless(lease, session.restoreState(bytes, { ...reseeding, signal }));

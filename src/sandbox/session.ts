@@ -11,15 +11,17 @@ import {
   type SessionState,
 } from "./checkpoint/state.ts";
 import type { Reseeding } from "./checkpoint/transfer.ts";
+import type { RecoveryOptions } from "./checkpoint/recovery.ts";
+import { type StateMemoryOptions, statesOf } from "./checkpoint/state_memory.ts";
 import type {
   CaptureOptions,
   Checkpoint,
   CheckpointEvery,
   CheckpointOptions,
   ForkOptions,
-  RecoveryOptions,
   RestoreOptions,
 } from "./contract/checkpoint.ts";
+import { checkOptionNames } from "./contract/known_options.ts";
 import type { ExecOptions, ExecResult, ResumeOptions, ToolAnswer, WaitingCall } from "./contract/exec.ts";
 import type { BranchingLease, BranchingSession, ResetOptions } from "./contract/pool.ts";
 import type { ShellOptions, ShellResult } from "./contract/shell.ts";
@@ -158,6 +160,7 @@ export class Session implements BranchingSession {
 
   /** Answers the call that an exec waits for. See {@linkcode BranchingSession.resume}. */
   async resume(answer: ToolAnswer, options: ResumeOptions = {}): Promise<ExecResult> {
+    checkOptionNames("resume", options);
     checkAnswer(answer);
     checkTimeout(options.timeoutMs);
     return await this.#enqueue(() => this.#waiting.resume(answer, options), {
@@ -214,6 +217,7 @@ export class Session implements BranchingSession {
    * @throws {SandboxError} if no interpreter can be started.
    */
   async reset(options: ResetOptions = {}): Promise<void> {
+    checkOptionNames("reset", options);
     const { mode = "fresh", seed, signal } = options;
     checkResetMode(mode);
     checkSeed(seed);
@@ -232,9 +236,10 @@ export class Session implements BranchingSession {
 
   /** Returns the state of the session. See {@linkcode BranchingSession.checkpoint}. */
   async checkpoint(options: CaptureOptions = {}): Promise<Checkpoint> {
+    checkOptionNames("checkpoint", options);
     const { owner = "", memory, refuseLost, signal } = options;
     const scope = await this.#source.checkpointScope();
-    const { states = scope.compressor.memoryOf(owner) } = options;
+    const states = statesOf(options) ?? scope.compressor.memoryOf(owner);
     const captured = await this.#enqueue(async () => { // an exec that comes later changes neither
       const waiting = memory === false ? undefined : await this.#waiting.seal({ owner });
       if (waiting) return { waiting };
@@ -248,7 +253,8 @@ export class Session implements BranchingSession {
 
   /** Replaces the state by that of a checkpoint. See {@linkcode BranchingSession.restore}. */
   async restore(checkpoint: Checkpoint, options: RestoreOptions = {}): Promise<void> {
-    const { seed, reseed = seed !== undefined, states, signal } = options;
+    checkOptionNames("restore", options);
+    const { seed, reseed = seed !== undefined, signal } = options;
     checkSeed(seed);
     const { stateBytes, expand, state: base, waiting } = await openCheckpoint(
       checkpoint,
@@ -257,7 +263,7 @@ export class Session implements BranchingSession {
     );
     if (waiting && reseed) throw refuseReseeding();
     await this.#enqueue(async () => {
-      using _room = await states?.reserve(stateBytes, signal);
+      using _room = await statesOf(options)?.reserve(stateBytes, signal);
       const state = await expand();
       await this.#waiting.end();
       const isKept = await this.#restoreState(state, { reseed, seed });
@@ -268,10 +274,11 @@ export class Session implements BranchingSession {
 
   /** Returns leases of copies of the session. See {@linkcode BranchingSession.fork}. */
   async fork(count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
-    const { seed, states, signal } = options;
+    checkOptionNames("fork", options);
+    const { seed, signal } = options;
     return await forkSession(count, {
       seed,
-      capture: () => this.captureState({ states, signal }),
+      capture: () => this.captureState({ states: statesOf(options), signal }),
       copy: async ({ bytes }, reseeding) => {
         const { session, lease } = await this.#source.openCopy(signal);
         return await disposeUnless(lease, session.restoreState(bytes, { ...reseeding, signal }));
@@ -283,7 +290,7 @@ export class Session implements BranchingSession {
    * Captures the state as it is between two calls. It is not compressed, and not authenticated. Dispose it when it is not
    * used any more.
    */
-  async captureState(options: Omit<CaptureOptions, "owner">): Promise<SessionState> {
+  async captureState(options: Omit<CaptureOptions, "owner"> & StateMemoryOptions): Promise<SessionState> {
     return await this.#enqueue(() => this.#captureState(options), { signal: options.signal });
   }
 
@@ -374,7 +381,7 @@ export class Session implements BranchingSession {
   }
 
   async #captureState(
-    { memory = true, states, refuseLost, signal }: Omit<CaptureOptions, "owner">,
+    { memory = true, states, refuseLost, signal }: Omit<CaptureOptions, "owner"> & StateMemoryOptions,
   ): Promise<SessionState> {
     const { maxBytes } = await this.#source.checkpointScope();
     const link = await this.#interpreter.ensure();

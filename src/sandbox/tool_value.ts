@@ -42,6 +42,8 @@ function tooLong(length: number, unit: string): string {
 
 /** Maximum nesting in which data is found. */
 const MAX_DEPTH = 100;
+/** Nesting beyond which `JSON.stringify` fails anyway. */
+const MAX_MEASURED_DEPTH = 10_000;
 
 /**
  * Encodes the result of a tool. A `Uint8Array` becomes bytes in Python, a {@linkcode ToolMedia} an image or other data, and
@@ -52,10 +54,40 @@ const MAX_DEPTH = 100;
  */
 export function encodeToolValue(value: unknown): EncodedToolValue {
   if (value instanceof EncodedToolValue) return value;
+  const least = leastJsonLength(value, MAX_RESULT_CHARACTERS);
+  if (least > MAX_RESULT_CHARACTERS) throw new RangeError(tooLong(least, "characters or more"));
   const media: MediaPlace[] = [];
   const json = JSON.stringify(toPlain(value, media, undefined)) ?? "null";
   if (json.length > MAX_RESULT_CHARACTERS) throw new RangeError(tooLong(json.length, "characters"));
   return new EncodedToolValue(json, media);
+}
+
+/**
+ * Returns a lower bound of the length of a result as JSON, in characters, without serializing it. The count ends when it
+ * exceeds `most`, or at a nesting that only a circular value has.
+ */
+export function leastJsonLength(result: unknown, most: number): number {
+  const waiting: [unknown, number][] = [[result, 0]];
+  let length = 0;
+  for (let next = waiting.pop(); next !== undefined && length <= most; next = waiting.pop()) {
+    const [value, depth] = next;
+    if (typeof value === "string") length += value.length + 2;
+    else if (value instanceof Uint8Array) length += Math.ceil(value.length / 3) * 4 + 2;
+    else if (value instanceof ToolMedia) length += value.data.length + 2;
+    else if (typeof value !== "object" || value === null || "toJSON" in value) length += 1;
+    else if (depth > MAX_MEASURED_DEPTH) return length;
+    else if (Array.isArray(value)) {
+      length += value.length + 1;
+      for (const item of value) waiting.push([item, depth + 1]);
+    } else {
+      for (const [key, member] of Object.entries(value)) {
+        if (member === undefined || typeof member === "function" || typeof member === "symbol") continue;
+        length += key.length + 4;
+        waiting.push([member, depth + 1]);
+      }
+    }
+  }
+  return length;
 }
 
 /** Decodes a result, so that {@linkcode encodeToolValue} makes the same of it. `value` is its JSON, parsed. */

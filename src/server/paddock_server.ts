@@ -1,8 +1,7 @@
 import { requireKnownOptions } from "../options.ts";
 import type { Tokenizer } from "../chat/tokenizer.ts";
 import type { Grader } from "../rewards/grader.ts";
-import { GraderPool } from "../rewards/worker/grader_pool.ts";
-import { isBranchingPool, type SessionPool } from "../sandbox/contract/pool.ts";
+import type { SessionPool } from "../sandbox/contract/pool.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { AccessOptions } from "./http/access.ts";
 import type { RequestRecord } from "./http/access_log.ts";
@@ -10,23 +9,18 @@ import type { RequestConnection } from "./http/context.ts";
 import { KeyedSandboxes } from "./peers/e2b/keyed_sandboxes.ts";
 import { SandboxKeys } from "./peers/e2b/sandbox_keys.ts";
 import { chatKind } from "./peers/openenv/chat_env.ts";
-import type { OpenEnvKind } from "./peers/openenv/env_kind.ts";
 import { replKind } from "./peers/openenv/repl_env.ts";
-import { paddockApp } from "./app.ts";
 import { Budgets } from "./admission/budget.ts";
-import { CheckpointService } from "./checkpoints/checkpoint_service.ts";
-import { CheckpointStore } from "./checkpoints/checkpoint_store.ts";
 import type { ToolGroup } from "./envs/env_config.ts";
-import { EnvService } from "./envs/env_service.ts";
 import { type HibernationLimits, openHibernation } from "./hibernation/hibernation_limits.ts";
 import type { SuspendReport } from "./hibernation/suspend_report.ts";
 import { errorReporter } from "./http/http_errors.ts";
 import { Metrics } from "./metrics.ts";
 import type { RequestLimits } from "./limits.ts";
+import type { RolloutOffer } from "./rollouts/rollout_service.ts";
 import type { ServerEvent } from "./server_event.ts";
-import { type RolloutOffer, RolloutService } from "./rollouts/rollout_service.ts";
+import { makeServerParts, type ServerParts } from "./server_parts.ts";
 import type { HibernationSettings } from "./sessions/session_factory.ts";
-import { SessionService } from "./sessions/session_service.ts";
 import type { ViewerOptions } from "../viewer/viewer_app.tsx";
 
 /** Options of {@linkcode PaddockServer}. */
@@ -139,13 +133,13 @@ export interface PaddockServerOptions extends AccessOptions {
 }
 
 /** Parts of a server that a gateway beside it uses. They are no part of the public API. */
-export interface ServerParts {
+export interface GatewayParts {
   readonly sandboxes: KeyedSandboxes;
   readonly metrics: Metrics;
 }
 
 /** Returns the parts of a server that a gateway beside it uses. */
-export let partsOf: (server: PaddockServer) => ServerParts;
+export let partsOf: (server: PaddockServer) => GatewayParts;
 
 /**
  * The server of `paddock serve` as a request handler: sessions, envs and graders under `/v1`, the Model Context
@@ -179,12 +173,8 @@ export class PaddockServer implements AsyncDisposable {
    */
   readonly fetch: (request: Request, connection?: RequestConnection) => Promise<Response>;
   readonly #parts: ServerParts;
-  readonly #sessions: SessionService;
-  readonly #checkpoints: CheckpointStore;
+  readonly #ofGateway: GatewayParts;
   readonly #hibernation: HibernationSettings | undefined;
-  readonly #envs: EnvService;
-  readonly #rollouts: RolloutService;
-  readonly #graderPool = new GraderPool();
 
   /**
    * @throws {RangeError} if `maxSessions` is less than 1.
@@ -192,53 +182,39 @@ export class PaddockServer implements AsyncDisposable {
    */
   constructor(options: PaddockServerOptions) {
     requireKnownOptions("create PaddockServer", options, OPTIONS);
-    const { openEnvTokenizer, openEnv: openEnvName, rollouts: offer, hibernation: limits, ...others } =
-      options;
-    const rest = { ...others, onError: errorReporter(options.onError ?? (() => {})) };
+    const { openEnvTokenizer, openEnv, rollouts: offer, hibernation: limits, ...rest } = options;
     const metrics = new Metrics();
     const owners = options.tokens?.length;
-    const budgets = new Budgets({ bytes: options.bufferBytes, owners });
-    const shared = { ...rest, graderPool: this.#graderPool, metrics, budgets };
-    const store = this.#checkpoints = new CheckpointStore({ bytes: options.checkpointBytes, owners });
-    const { pool } = options;
-    const { onError } = rest;
+    const onError = errorReporter(options.onError ?? (() => {}));
     const hibernation = this.#hibernation = limits &&
-      openHibernation(pool, limits, { metrics, owners, onError });
-    const sessions = new SessionService({ ...rest, metrics, owners, checkpointStore: store, hibernation });
-    const { transfers } = sessions;
-    const checkpoints = isBranchingPool(pool)
-      ? new CheckpointService({ pool, store, transfers, metrics })
-      : undefined;
-    const envs = new EnvService({ ...shared, sessions });
-    const rollouts = new RolloutService({ envs, metrics, offer, budgets, timeScale: pool.timeScale });
-    const repl = openEnvName === "repl" ? replKind(sessions) : undefined;
-    const openEnv: OpenEnvKind | undefined = openEnvTokenizer ? chatKind(openEnvTokenizer) : repl;
-    const secret = limits?.directory?.secret;
+      openHibernation(options.pool, limits, { metrics, owners, onError });
     const keys = new SandboxKeys();
-    this.#parts = { metrics, sandboxes: new KeyedSandboxes(sessions, keys) };
-    const app = paddockApp({
-      ...shared,
-      sessions,
-      checkpoints,
-      envs,
-      rollouts,
-      openEnv,
-      secret,
+    const parts = this.#parts = makeServerParts({
+      ...rest,
+      onError,
+      metrics,
+      offer,
+      hibernation,
+      budgets: new Budgets({ bytes: options.bufferBytes, owners }),
+      checkpointLimits: { bytes: options.checkpointBytes },
+      secret: limits?.directory?.secret,
       keys: [keys],
+      makeOpenEnv(sessions) {
+        if (openEnvTokenizer) return chatKind(openEnvTokenizer);
+        return openEnv === "repl" ? replKind(sessions) : undefined;
+      },
     });
-    this.fetch = async (request, connection) => await app.fetch(request, connection);
-    this.#sessions = sessions;
-    this.#envs = envs;
-    this.#rollouts = rollouts;
+    this.#ofGateway = { metrics, sandboxes: new KeyedSandboxes(parts.sessions, keys) };
+    this.fetch = async (request, connection) => await parts.app.fetch(request, connection);
   }
 
   static {
-    partsOf = (server) => server.#parts;
+    partsOf = (server) => server.#ofGateway;
   }
 
   /** Bytes of memory of the checkpoints, and of the sessions that hibernate. */
   get stateBytes(): number {
-    return this.#checkpoints.bytes() + (this.#hibernation?.store.bytes("memory") ?? 0);
+    return this.#parts.checkpoints.bytes() + (this.#hibernation?.store.bytes("memory") ?? 0);
   }
 
   /**
@@ -246,15 +222,12 @@ export class PaddockServer implements AsyncDisposable {
    * further requests are refused. Returns how many sessions were saved, and why others could not be.
    */
   async suspend(): Promise<SuspendReport> {
-    return await this.#sessions.suspend();
+    return await this.#parts.sessions.suspend();
   }
 
   /** Ends all envs and sessions, aborts their programs, and rejects waiting requests. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#rollouts[Symbol.asyncDispose](); // their envs use the sessions
-    const owned = [this.#envs, this.#sessions, this.#graderPool];
-    await Promise.all(owned.map((resource) => resource[Symbol.asyncDispose]()));
-    this.#checkpoints[Symbol.dispose]();
+    await this.#parts[Symbol.asyncDispose]();
   }
 }
 

@@ -73,10 +73,10 @@ const ANSWER_START = "<answer>";
 const ANSWER_END = "</answer>";
 
 /**
- * Makes a policy think again after a step that should not end the episode, such as one with a wrong answer.
+ * Makes a policy think again after a step that should not end the episode, such as a step with a wrong answer.
  *
- * Append it after the transforms that grade and end the episode. It edits the history. Sampled token ids
- * cannot be edited, so use `editLastTurn: false` with policies that use token ids.
+ * Append this transform after the transforms that grade and end the episode. The transform edits the history. Sampled
+ * token ids cannot be edited, so use `editLastTurn: false` with policies that use token ids.
  *
  * @example
  * ```ts
@@ -137,7 +137,7 @@ export class AddThinkingPrompt implements Transform {
 }
 
 /**
- * Returns the conversation with the sentence in place of the assistant's last answer, or after its last
+ * Returns the conversation with the sentence in place of the assistant's last answer, or after the last
  * message.
  */
 function editLastAnswer(prompt: History, sentence: string): History {

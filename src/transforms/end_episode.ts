@@ -3,10 +3,10 @@ import { finalReplyOf, parseTaggedReply } from "../rewards/final_reply.ts";
 import type { Transform } from "./transform.ts";
 
 /**
- * Terminates an episode when the last message is the assistant's, that is when no earlier transform answered it. If a
+ * Terminates an episode when the last message is the assistant's, that is, without an answer of an earlier transform. If a
  * limit of tokens cut that message off (`is_complete: false`), the episode is truncated instead.
  *
- * Append it after the tools.
+ * Append this transform after the tools.
  *
  * @example
  * ```ts
@@ -28,10 +28,10 @@ export class EndOnFinalReply implements Transform {
 }
 
 /**
- * Terminates an episode when the assistant gives an `<answer>…</answer>` outside of its thoughts, even if it also
- * called tools. This is `set_done_if_answer` of TorchRL's reward parsers.
+ * Terminates an episode when the assistant gives an `<answer>…</answer>` outside of thoughts, even if the
+ * assistant also called tools. This is `set_done_if_answer` of TorchRL's reward parsers.
  *
- * Append it before the transforms that grade.
+ * Append this transform before the transforms that grade.
  *
  * @example
  * ```ts

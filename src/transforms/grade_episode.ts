@@ -13,9 +13,10 @@ export interface GradeEpisodeOptions {
 }
 
 /**
- * Grades an episode when it ends and adds the score to the reward of its last step.
+ * Grades an episode at the end and adds the score to the reward of the last step.
  *
- * Append it after the transforms that end the episode. A step rejects with a `GraderError` when the grader fails.
+ * Append this transform after the transforms that end the episode. A step rejects with a `GraderError` when the grader
+ * fails.
  *
  * @example
  * ```ts

@@ -34,11 +34,11 @@ interface Shown {
 
 /**
  * Adds each prompt as text and as token ids. Ids are only appended: sampled ids (`action.tokens`) stay
- * unchanged. New content is encoded and appended: the end of the turn unless it was sampled, the messages of
+ * unchanged. New content is encoded and appended: the end of the turn unless sampled, the messages of
  * tools and users, and the next generation prompt. Append this transform after the tools.
  *
  * A template that renders each turn independently of its position gets only the new messages, so a turn
- * costs the same for any length of chat, except for the copy of its ids. Other templates get the complete
+ * costs the same for any length of chat, except for the copy of the chat's ids. Other templates get the complete
  * chat in each turn and must not change their earlier output.
  */
 export class IncrementalTokenizer implements Transform {
@@ -76,7 +76,7 @@ export class IncrementalTokenizer implements Transform {
 
   /**
    * @throws {TypeError} when a sampled id is not in the tokenizer's vocabulary.
-   * @throws {Error} when the new prompt does not continue the last one.
+   * @throws {Error} when the new prompt does not continue the last prompt.
    */
   step(step: Step, { action }: TransformContext): Step {
     const shown = this.#shown;

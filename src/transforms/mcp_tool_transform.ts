@@ -12,7 +12,7 @@ import { requireCallers, toolsByCaller } from "../tools/code_mode/shared_tools.t
 import type { AllowedCaller, Tool } from "../tools/tool.ts";
 import type { Transform, TransformContext } from "./transform.ts";
 
-/** Options of {@linkcode MCPToolTransform}: its own servers, or shared clients. */
+/** Options of {@linkcode MCPToolTransform}: own servers, or shared clients. */
 export type MCPToolTransformOptions =
   & ToolCallerOptions
   & {
@@ -29,12 +29,12 @@ export type MCPToolTransformOptions =
   );
 
 /**
- * Runs the MCP tools that the assistant calls in its newest message. The default syntax is
+ * Runs the MCP tools that the assistant calls in the newest message. The default syntax is
  * `<tool>server.tool`, a line end, JSON, `</tool>`.
  *
- * A reset starts the servers and offers their tools as `server.tool`. It rejects with an `McpError` when a
- * server cannot be started. The model reads later failures: a result with `isError`, a server that died (the
- * next call restarts it), or a call that exceeded its time limit. Text content is passed unchanged; other
+ * A reset starts the servers and offers their tools as `server.tool`. The reset rejects with an `McpError` when
+ * a server cannot be started. The model reads later failures: a result with `isError`, a server that died (the
+ * next call restarts the server), or a call that exceeded a time limit. Text content is passed unchanged; other
  * content is described.
  *
  * @example
@@ -58,7 +58,7 @@ export class MCPToolTransform implements Transform {
   /**
    * Checks the options. Servers start at the first reset.
    *
-   * @throws {TypeError} when there are no servers, the definition of one is invalid, or an option is unknown.
+   * @throws {TypeError} when there are no servers, the definition of a server is invalid, or an option is unknown.
    * @throws {RangeError} when a limit is out of range.
    */
   constructor(options: MCPToolTransformOptions) {

@@ -19,13 +19,13 @@ export interface PenalizeDenialsOptions {
 }
 
 /**
- * Lowers the reward of an episode by the attempts of its code that the sandbox refused: to open files of the system,
+ * Lowers the reward of an episode by the attempts of code that the sandbox refused: to open files of the system,
  * to use the network, to start or copy a process, to reach JavaScript. A call of a tool that a limit refused counts as
  * well. The part of the reward is named `denials`.
  *
- * The guest counts the attempts, so that a program may hide them: the count can lower a reward and never raises one.
- * What one step counts is subtracted from the first reward that is not `null`, in that step or a later one. An episode
- * without a reward stays so. Append it after the transform that grades.
+ * The guest counts the attempts, so that a program may hide them: the count can lower a reward and never raises a
+ * reward. The attempts of a step lower the first reward that is not `null`, in that step or a later step. An episode
+ * without a reward stays without. Append this transform after the transform that grades.
  *
  * @example
  * ```ts
@@ -46,7 +46,7 @@ export interface PenalizeDenialsOptions {
 export class PenalizeDenials implements Transform {
   readonly #perAttempt: number;
   readonly #max: number;
-  /** Cost of the episode so far, and the part of it that no reward was lowered by yet. */
+  /** Cost of the episode so far, and the part of the cost that has lowered no reward yet. */
   #cost = 0;
   #pending = 0;
 
@@ -90,7 +90,10 @@ export class PenalizeDenials implements Transform {
   }
 }
 
-/** Returns the number of attempts of a block that the sandbox refused, and of its calls of tools that a limit refused. */
+/**
+ * Returns the number of attempts of a block that the sandbox refused, and of the block's calls of tools that a limit
+ * refused.
+ */
 function countRefused({ exec, calls = [] }: ToolResult): number {
   const attempts = Object.values(exec?.denied ?? {}).map((count) => Math.max(0, count));
   const refusedCalls = calls.filter(({ status }) => status === "refused").length;

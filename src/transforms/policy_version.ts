@@ -14,7 +14,7 @@ export interface PolicyVersionOptions {
 /**
  * Adds the version of the acting policy to observations and steps, as `policyVersion`.
  *
- * Several envs can share one instance: the trainer increments the version once after a weight update.
+ * Several envs can share an instance: the trainer increments the version once after a weight update.
  *
  * @example
  * ```ts
@@ -50,12 +50,12 @@ export class PolicyVersion implements Transform {
     return this.#history[this.#history.length - 1] ?? 0;
   }
 
-  /** All versions, the current one last. */
+  /** All versions, the current version last. */
   get versionHistory(): readonly (number | string)[] {
     return [...this.#history];
   }
 
-  /** Starts a new version and returns it. */
+  /** Starts and returns a new version. */
   incrementVersion(): number | string {
     const { version } = this;
     this.#history.push(typeof version === "number" ? version + 1 : crypto.randomUUID());

@@ -26,7 +26,7 @@ import type { Transform, TransformContext } from "./transform.ts";
 
 /** Options of {@linkcode PythonInterpreter}. */
 export interface PythonInterpreterOptions extends RunnableBlocks {
-  /** Pool of interpreters. The caller disposes it. */
+  /** Pool of interpreters. The caller disposes the pool. */
   pool: SessionPool;
   /**
    * Role of the messages with results.
@@ -55,14 +55,14 @@ export interface PythonInterpreterOptions extends RunnableBlocks {
    */
   acquireTimeoutMs?: number | undefined;
   /**
-   * Limits of all blocks of one reply together. When one is reached, the remaining blocks do not run, and a message
+   * Limits of all blocks of a reply together. When a limit is reached, the remaining blocks do not run, and a message
    * about them follows.
    */
   replyLimits?: Partial<ReplyLimits> | undefined;
   /**
    * Tools that the code of a block may call as `paddock.tools.<name>`, beside those that earlier transforms share: the
    * tools of `ToolTransform` and `MCPToolTransform` whose `allowedCallers` has `"code"`. They run in the host process. The
-   * profile of the pool must have `hostTools`, as `tools` has; its `hostToolCalls` bounds the
+   * profile of the pool must have `hostTools`, as `tools` has; `hostToolCalls` of the profile bounds the
    * calls of a block. The caller disposes them.
    *
    * @default none
@@ -81,7 +81,7 @@ export interface PythonInterpreterOptions extends RunnableBlocks {
    * @default "tools"
    */
   toolNames?: CodeToolNames | undefined;
-  /** Limits of the calls of `tools`. The time of a call is time of its block, too. */
+  /** Limits of the calls of `tools`. The time of a call is time of the block, too. */
   toolLimits?: CodeToolLimits | undefined;
   /**
    * Returns the text about `tools` that is added to the system message of an episode. `false` adds none.
@@ -91,7 +91,7 @@ export interface PythonInterpreterOptions extends RunnableBlocks {
   describeTools?: ((specs: readonly CodeToolSpec[]) => string) | false | undefined;
 }
 
-/** Limits of all code blocks of one reply. Agents that work on a task do not reach the defaults. */
+/** Limits of all code blocks of a reply. Agents that work on a task do not reach the defaults. */
 export interface ReplyLimits {
   /**
    * Maximum number of blocks that run.
@@ -99,9 +99,9 @@ export interface ReplyLimits {
    */
   readonly blocks: number;
   /**
-   * Total run time in milliseconds. The last block has what is left of it, if that is less than `timeoutMs`; without
-   * `timeoutMs`, it has the limit of the profile.
-   * @default six times `timeoutMs`; 60_000 without it
+   * Total run time in milliseconds. The last block has the rest, if less than `timeoutMs`; without `timeoutMs`, a
+   * block has the limit of the profile.
+   * @default six times `timeoutMs`; 60_000 without `timeoutMs`
    */
   readonly runMs: number;
   /**
@@ -117,19 +117,19 @@ const LONG_BLOCKS = 6;
 const ACQUIRE_TIMEOUT_MS = 300_000;
 
 /**
- * Runs the Python blocks of the assistant's newest message in order and appends one message for each block.
+ * Runs the Python blocks of the assistant's newest message in order and appends a message for each block.
  *
  * Only blocks of the assistant run; a block in a query or in a tool's output does not. {@linkcode findPrograms} says
  * which blocks of a reply are programs. The step's `toolResults` contain the results as data, and `blocksNotRun` the
  * blocks that are no programs.
  *
- * An episode acquires an interpreter at its first block and releases it when the episode ends, at the next
- * reset, or on dispose. Globals cannot move to another interpreter, so the pool must have one for each
+ * An episode acquires an interpreter at the first block and releases the interpreter when the episode ends, at the next
+ * reset, or on dispose. Globals cannot move to another interpreter, so the pool must have an interpreter for each
  * running episode that has executed code: 64 envs that step together need a pool of 64 (a profile with
  * `sessionsPerProcess` makes that cheap). With fewer, the others wait. If all episodes wait for each other,
  * the step rejects with a `SandboxError` after `acquireTimeoutMs`. With `persistent: false` an interpreter
- * is held only for the blocks of one message, and a pool of any size serves any number of envs. A grader
- * that runs Python needs its own pool, because it runs before the episode ends.
+ * is held only for the blocks of a message, and a pool of any size serves any number of envs. A grader
+ * that runs Python needs a separate pool, because the grader runs before the episode ends.
  *
  * @example
  * ```ts
@@ -204,15 +204,16 @@ export class PythonInterpreter implements Transform {
     }
   }
 
-  /** Releases the interpreter, because its globals are not needed any more. */
+  /** Releases the interpreter, whose globals are not needed any more. */
   async end(): Promise<void> {
     await this[Symbol.asyncDispose]();
   }
 
   /**
-   * Copies have the state of the interpreter. Each takes a further one of the pool, once the episode has run code.
+   * Copies have the state of the interpreter. Each copy takes a further interpreter of the pool, once the episode has run
+   * code.
    *
-   * @throws {CheckpointError} if the session has no checkpoints, or refuses one.
+   * @throws {CheckpointError} if the session has no checkpoints, or refuses a checkpoint.
    */
   async checkpoint({ signal }: EpisodeCheckpointOptions): Promise<EpisodeCheckpoint<PythonInterpreter>> {
     const seed = this.#seed;
@@ -284,7 +285,7 @@ export class PythonInterpreter implements Transform {
     );
   }
 
-  /** Resets the namespace. A rewind is sufficient because both blocks are of one message. */
+  /** Resets the namespace. A rewind is sufficient because both blocks belong to the same message. */
   async #wipe(session: PythonSession, signal: AbortSignal | undefined): Promise<void> {
     await attributeErrors(() => session.reset({ mode: "rewind", seed: this.#seed, signal }), {
       error: SandboxError,
@@ -363,7 +364,7 @@ const OPTIONS: Readonly<Record<keyof PythonInterpreterOptions, true>> = {
   runThoughts: true,
 };
 
-/** Returns a prompt with a text at the end of its system message, or with a system message of this text. */
+/** Returns a prompt with a text at the end of the system message, or with a system message of this text. */
 function withSystemText(prompt: History, text: string): History {
   const [first] = prompt;
   if (first?.role !== "system") {

@@ -21,7 +21,7 @@ export interface ToolTransformOptions extends ToolCallerOptions {
 }
 
 /**
- * Runs the tools that the assistant calls in its newest message and appends their results.
+ * Runs the tools that the assistant calls in the newest message and appends their results.
  *
  * The calls of a message run in parallel and are answered in order. The model and the step's `toolResults`
  * get all failures, such as unknown names, invalid arguments and timeouts. Only messages of the assistant

@@ -15,15 +15,15 @@ export interface TransformContext {
   readonly turn: number;
   readonly seed?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Tools that the transforms before this one offer to code; in `reset` and `step` hooks. */
+  /** Tools that earlier transforms offer to code; in `reset` and `step` hooks. */
   readonly sharedTools?: SharedTools | undefined;
 }
 
 /**
- * One behaviour of an env, independent of all others. Each hook returns its input or a changed copy.
+ * A behaviour of an env, independent of all others. Each hook returns the input or a changed copy.
  *
  * `task` and `action` hooks run on the way to the env, last-appended first. `reset` and `step` hooks run on
- * the way back, first-appended first. Disposing the env disposes its transforms.
+ * the way back, first-appended first. Disposing the env disposes the transforms.
  */
 export interface Transform extends Partial<AsyncDisposable> {
   /** Called before the env is reset, last-appended first. Returns the task of the episode. */
@@ -38,10 +38,11 @@ export interface Transform extends Partial<AsyncDisposable> {
   end?(step: Step, context: TransformContext): void | Promise<void>;
   /**
    * Returns what the transform keeps of the episode, for a checkpoint of the env. A transform that keeps nothing needs no
-   * such method: copies of the env share it. One with resources that the env disposes needs one. The transforms of one
-   * copy of the env are made with the same object of options, by which transforms that belong together find each other.
+   * such method: copies of the env share the transform. A transform with resources that the env disposes needs this
+   * method. The transforms of a copy of the env are made with the same object of options, by which transforms that belong
+   * together find each other.
    *
-   * @throws {CheckpointError} if it cannot be copied.
+   * @throws {CheckpointError} if the transform cannot be copied.
    */
   checkpoint?(
     options: EpisodeCheckpointOptions,

@@ -23,8 +23,8 @@ import type { Transform, TransformContext } from "./transform.ts";
 /**
  * An env with transforms.
  *
- * It owns the transforms and the env: disposing it disposes the transforms, last-appended first, then the
- * env.
+ * The object owns the transforms and the env: disposing the object disposes the transforms, last-appended first, then
+ * the env.
  *
  * @example Continue an episode in copies
  * ```ts
@@ -55,14 +55,14 @@ export class TransformedEnv implements BranchingEnv {
     this.#transforms = [...transforms];
   }
 
-  /** Adds a transform. It is the last to see the env's output and the first to see its input. */
+  /** Adds a transform: the last to see the env's output and the first to see the env's input. */
   append(transform: Transform): this {
     this.#transforms.push(transform);
     return this;
   }
 
   /**
-   * Inserts a transform before the one at `index`.
+   * Inserts a transform before the transform at `index`.
    *
    * @throws {RangeError} when `index` is out of range.
    */
@@ -224,7 +224,7 @@ export class TransformedEnv implements BranchingEnv {
   }
 }
 
-/** Makes a checkpoint of a transform. Copies of the env share one that keeps nothing of the episode. */
+/** Makes a checkpoint of a transform. Copies of the env share a transform that keeps nothing of the episode. */
 async function checkpointTransform(
   transform: Transform,
   options: EpisodeCheckpointOptions,
@@ -238,7 +238,7 @@ async function checkpointTransform(
 
 /**
  * Returns the action with the full history. Transforms may have changed the prompt since the env returned
- * it.
+ * the prompt.
  */
 function completeAction(action: Action, { history }: Observation): Action {
   if (action.history === undefined) return action;

@@ -38,7 +38,7 @@ export const taskBodySchema = z.strictObject({
 }).meta({ id: "Task" });
 
 /** Options of which blocks of a reply run in the env `python`. */
-export const runnableBlocksShape = {
+const runnableBlocksShape = {
   runUnlabeled: z.boolean().optional().describe("true: blocks without a tag run; default: false"),
   runThoughts: z.boolean().optional().describe("true: blocks inside thoughts run; default: false"),
 };
@@ -118,7 +118,7 @@ export const observationSchema = z.object({
   turns: z.int().describe("number of replies in this episode"),
 }).meta({ id: "Observation" });
 
-/** An env and its observation. */
+/** An env and an observation. */
 export const envStateSchema = envInfoSchema.extend({ observation: nullOr(observationSchema) }).meta({
   id: "EnvState",
 });
@@ -171,7 +171,7 @@ export const stepResultSchema = z.object({
     .describe("code blocks of the reply that were not run, by reason and tag"),
 }).meta({ id: "StepResult" });
 
-/** Steps of many envs in one request. */
+/** Steps of many envs in a request. */
 export const stepBatchRequestSchema = z.strictObject({
   items: z.array(
     z.strictObject({ env: z.string().max(MAX_NAME_CHARACTERS).describe("an env's id"), reply: replySchema })
@@ -181,12 +181,12 @@ export const stepBatchRequestSchema = z.strictObject({
   ).max(MAX_BATCH_ITEMS),
 });
 
-/** The result of one step of a batch, or the reason why it was not taken. */
+/** The result of a step of a batch, or the reason why the step was not taken. */
 export const stepOutcomeSchema = z.object({
   status: z.int().describe("the HTTP status that the item would have had alone"),
   step: stepResultSchema.optional(),
   error: requestErrorSchema.optional(),
 }).meta({ id: "StepOutcome" });
 
-/** The results of a batch of steps, in the order of its items. */
+/** The results of a batch of steps, in the order of the items. */
 export const stepBatchResponseSchema = z.object({ results: z.array(stepOutcomeSchema) });

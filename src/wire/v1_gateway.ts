@@ -8,7 +8,9 @@ import { MAX_NAME_CHARACTERS, MAX_PATH_CHARACTERS, MAX_TIMEOUT_SECONDS } from ".
 import { optionalKey } from "./schema.ts";
 import { filesSchema } from "../sandbox/contract/wire_forms.ts";
 
-/** Forms of a row: that of Paddock and slime, and the fields that verl's agent loop and TRL's rollout function return. */
+/**
+ * Forms of a row: the form of Paddock and slime, and the fields that verl's agent loop and TRL's rollout function return.
+ */
 export const ROW_FORMATS = ["slime", "verl", "trl"] as const;
 
 /** Form of a row. */
@@ -31,6 +33,27 @@ export const gatewaySamplingSchema = z.strictObject({
   max_tokens: count.optional(),
   stop: z.array(z.string()).max(64).optional(),
 }).meta({ id: "GatewaySampling" });
+
+const namedGrader = z.strictObject({
+  grader: z.string().max(MAX_NAME_CHARACTERS),
+  file: z.string().min(1).max(MAX_PATH_CHARACTERS).optional()
+    .describe(
+      "file of the sandbox that is graded in place of the last reply; one in .py is graded as a program",
+    ),
+});
+const tests = z.strictObject({
+  tests: z.strictObject({
+    code: z.string().describe(
+      "Python that runs beside the files that the agent left; its last value is the score",
+    ),
+    files: filesSchema.optional(),
+    timeout_seconds: z.number().positive().max(MAX_TIMEOUT_SECONDS).optional(),
+  }),
+});
+const grader = z.union([namedGrader, tests]);
+
+/** A grader of a session: one of the gateway by its name, or tests. */
+export type GatewayGrader = z.output<typeof grader>;
 
 /** A session to open. */
 export const openGatewaySessionSchema = z.strictObject({
@@ -55,27 +78,15 @@ export const openGatewaySessionSchema = z.strictObject({
     profile: z.string().max(MAX_PATH_CHARACTERS).optional().describe("that of the server"),
     seed: z.int().optional(),
   }).optional().describe("a sandbox that ends with the session, and that the session's key opens"),
+  grader: grader.optional().describe("scores the session when its reward is {}"),
 }).meta({ id: "OpenGatewaySession" });
 
-/** How a session ends: a reward, the score of a grader, or the score of tests. */
+/** How a session ends: a reward, the score of a grader, or the score of tests; `{}` is the grader of the session. */
 export const gatewayRewardSchema = z.union([
   z.strictObject({ reward: z.number().nullable(), reward_parts: parts.optional() }),
-  z.strictObject({
-    grader: z.string().max(MAX_NAME_CHARACTERS),
-    file: z.string().min(1).max(MAX_PATH_CHARACTERS).optional()
-      .describe(
-        "file of the sandbox that is graded in place of the last reply; one in .py is graded as a program",
-      ),
-  }),
-  z.strictObject({
-    tests: z.strictObject({
-      code: z.string().describe(
-        "Python that runs beside the files that the agent left; its last value is the score",
-      ),
-      files: filesSchema.optional(),
-      timeout_seconds: z.number().positive().max(MAX_TIMEOUT_SECONDS).optional(),
-    }),
-  }),
+  namedGrader,
+  tests,
+  z.strictObject({}).describe("the grader with which the session was opened"),
 ]).meta({ id: "GatewayReward" });
 
 /** Copies of a session to open. */

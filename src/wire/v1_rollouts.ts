@@ -27,7 +27,7 @@ const rolloutTask = taskBodySchema.extend({
   ),
 }).meta({ id: "RolloutTask" });
 
-/** Name of the calls that grade: the event `call` has it as its `name`. */
+/** Name of the calls that grade: the `name` of the event `call`. */
 export const CLIENT_GRADER = "paddock_grade";
 
 /** Functions of the client. */
@@ -45,7 +45,7 @@ const functionsShape = {
 /** Functions of the client of a rollout. */
 export type RolloutFunctions = z.output<z.ZodObject<typeof functionsShape>>;
 
-/** Options of a rollout: a policy of the server, the env of its episodes, and the tasks. */
+/** Options of a rollout: a policy of the server, the env of the episodes, and the tasks. */
 export const rolloutRequestSchema = createEnvRequestSchema.extend({
   policy: z.string().max(1024).describe("a policy of the server; GET /v1/rollouts lists them"),
   model: z.string().max(256).optional().describe("name of the model, for a policy of chat completions"),
@@ -106,7 +106,7 @@ export const rolloutListSchema = z.object({
 /** First event of a rollout. */
 export const rolloutStartSchema = z.object({ id: z.string() });
 
-/** Event with an episode: its trajectory, or its row for a trainer. */
+/** Event with an episode: the trajectory, or the row for a trainer. */
 export const rolloutEpisodeSchema = z.object({
   group: z.string(),
   trajectory: z.looseObject({

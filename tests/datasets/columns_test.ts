@@ -225,3 +225,30 @@ Deno.test("toFileTask() names the paths of values inside objects and lists, as o
     assertEquals(read({ question: "q", answer }, { answer: path }).answer, "4");
   }
 });
+
+Deno.test("readTasks() names what a file is that is no text", async () => {
+  const files = {
+    "a.jsonl": await gzip(toJsonLines({ query: "q" })),
+    "b.csv": Uint8Array.from([0xff, 0xfe, 0x71, 0]),
+    "c.txt": new TextEncoder().encode("PAR1\x15\x04"),
+    "d.csv": new TextEncoder().encode("PK\x03\x04"),
+    "e.csv": "PAR1,query\n1,q\n",
+  };
+  const found = {
+    "a.jsonl": "gzip; give",
+    "b.csv": "UTF-16",
+    "c.txt": "Parquet; give",
+    "d.csv": "a ZIP archive",
+  };
+  await withFiles(files, async (folder) => {
+    for (const [name, message] of Object.entries(found)) {
+      const tasks = readTasks(`${folder}/${name}`, { onFault: () => {} });
+      await assertRejects(
+        () => Array.fromAsync(tasks),
+        SyntaxError,
+        `must be text in UTF-8: found ${message}`,
+      );
+    }
+    assertEquals((await Array.fromAsync(readTasks(`${folder}/e.csv`)))[0]?.query, "q");
+  });
+});

@@ -28,11 +28,16 @@ def look_up(word: str) -> str:
     return word.upper()
 
 
+def measure(size: int) -> int:
+    """Returns a size."""
+    return size
+
+
 client = Client(URL, TOKEN)
-with client.session(tools=[look_up]) as session:
+with client.session(tools=[look_up, measure]) as session:
     session.exec("from paddock import tools; steps = iter([1, 2, 3]); tools.look_up('a'); first = next(steps)")
     kept = session.checkpoint()
-    check("a checkpoint has the names of tools", kept.tools == ("look_up",) and kept.bytes > 0)
+    check("a checkpoint has the names of tools", kept.tools == ("look_up", "measure") and kept.bytes > 0)
     check("the session goes on", session.exec("next(steps)").value == "2")
     asked = session.exec("tools.look_up('age')", suspend_at="tool")
     check("a program waits at a call", asked.status == "waiting" and asked.call.arguments == {"word": "age"})
@@ -40,6 +45,12 @@ with client.session(tools=[look_up]) as session:
     other_call = error_of(lambda: session.resume(1, call_id="call_2"))
     check("another call cannot be answered", (other_call.status, other_call.reason) == (409, "exec_not_waiting"))
     check("an answer ends the program", session.resume({"years": 7}, call_id=asked.call.id).value_json == {"years": 7})
+    big = 2**64 + 1
+    asked = session.exec(f"tools.measure({big})", suspend_at="tool")
+    check("a call that waits has all digits", asked.call.arguments == session.waiting_call().arguments == {"size": big})
+    check("so has its answer", session.resume([big, 2**60, 10**30]).value == repr([big, 2**60, 10**30]))
+    session.exec("tools.look_up('age')", suspend_at="tool")
+    check("None is an answer", session.resume(None).value is None)
     session.exec("tools.look_up('age')", suspend_at="tool")
     check("an error is raised", session.resume(error="unknown").error.message == "unknown")
     check("nothing waits", session.waiting_call() is None)

@@ -121,8 +121,12 @@ def fail(how: Literal["key", "exit", "set", "nan", "big", "huge", "many", "long"
         sys.exit(3)
     if how == "long":
         raise ValueError("x" * 1_000_000)
-    values = {"set": {1}, "nan": float("nan"), "big": [{"a": 2**53}], "huge": "x" * 40_000_000, "many": [0] * 200_000}
+    values = {"set": {1}, "nan": float("nan"), "big": [{"a": 2**53 + 1}], "huge": "x" * 40_000_000, "many": [0] * 200_000}
     return values[how]
+
+
+def larger(n: int) -> int:
+    return n + 1
 
 
 async def later(seconds: float) -> str:
@@ -143,7 +147,7 @@ ERROR = PRELUDE + "try:\n    tools.{}\n    error = ''\nexcept ToolError as e:\n 
 
 client = Client(URL, TOKEN)
 shop = Shop()
-with client.session(tools=[shop.sell, fail, later, together], tool_timeout=20) as session:
+with client.session(tools=[shop.sell, fail, larger, later, together], tool_timeout=20) as session:
     result = session.exec(PRELUDE + "[tools.sell('tea', count=2), tools.sell(thing='cake')]")
     check("a program calls a function of this process", result.value_json == [
         {"sold": ["tea", "tea"], "left": None}, {"sold": ["cake"], "left": None}
@@ -155,7 +159,10 @@ with client.session(tools=[shop.sell, fail, later, together], tool_timeout=20) a
     check("SystemExit is an exception too", error_of("fail('exit')") == "SystemExit: 3")
     check("a value that is no JSON is an error", error_of("fail('set')").startswith("TypeError: "))
     check("nan is an error", error_of("fail('nan')").startswith("ValueError: "))
-    check("an integer that would be rounded is an error", "2**53" in error_of("fail('big')"))
+    digits = session.exec(PRELUDE + f"values = tools.fail('big'), tools.larger({2**60}), tools.larger({10**30})\nvalues")
+    check("integers keep their digits in both directions", digits.value == repr(([{"a": 2**53 + 1}], 2**60 + 1, 10**30 + 1)))
+    given = session.exec("(n, m['n'])", inputs={"n": 2**64 + 1, "m": {"n": -(2**60)}})
+    check("so do inputs", given.value == repr((2**64 + 1, -(2**60))))
     check("a value that is too large is an error", "at most" in error_of("fail('huge')"))
     check("a value with too many parts is an error", "values" in error_of("fail('many')"))
     check("a long message is cut", len(error_of("fail('long')")) == 65_536)

@@ -27,6 +27,9 @@ with gateway.session({"id": "sum", "answer": "5"}, sampling={"temperature": 0.5}
     [copy] = session.fork()
     assert ask(copy) == "It is 5." and copy.state()["forked_from"] == session.id
     copy.delete()
+    [unscored] = session.fork()
+    assert unscored.reward(None, {"style": None})["reward"] is None
+    unscored.delete()
     attached = gateway.attach(session.id)
     assert attached.state()["turns"] == 1 and not hasattr(attached, "key")
     assert attached.reward(0.5, {"style": 1})["status"] == "completed"

@@ -1,4 +1,6 @@
 import { assertEquals } from "@std/assert";
+import { loadProfile, SandboxPool } from "../../mod.ts";
+import { PaddockClient } from "../../mod/client.ts";
 import CONFIG from "../../deno.json" with { type: "json" };
 
 const ROOT = new URL("../../", import.meta.url);
@@ -134,4 +136,65 @@ Deno.test("each public function, constructor and static method with options refu
   }
   assertEquals(accepted, []);
   assertEquals(checked > 80, true, `${checked} were checked`);
+});
+
+/** Calls of methods with an option that no other name is near to, by their names. */
+type Calls = Readonly<Record<string, () => unknown>>;
+
+/** Returns the calls that do not reject with a TypeError that names the option. */
+async function acceptedOf(calls: Calls): Promise<string[]> {
+  const accepted: string[] = [];
+  for (const [name, call] of Object.entries(calls)) {
+    try {
+      await call();
+      accepted.push(name);
+    } catch (error) {
+      if (!(error instanceof TypeError && error.message.includes("found [seeed]"))) {
+        accepted.push(`${name}: ${error}`);
+      }
+    }
+  }
+  return accepted;
+}
+
+Deno.test("methods of sessions, pools and clients refuse unknown options", async () => {
+  const wrong = { seeed: 1 } as object;
+  await using pool = new SandboxPool({ profile: await loadProfile("workspace"), size: 1 });
+  await using lease = await pool.acquire();
+  const { session } = lease;
+  const kept = await session.checkpoint({ memory: false });
+  assertEquals(
+    await acceptedOf({
+      acquire: () => pool.acquire(wrong),
+      readCheckpoint: async () => pool.readCheckpoint(await kept.toBytes(), wrong),
+      exec: () => session.exec("1", wrong),
+      resume: () => session.resume({ value: 1 }, wrong),
+      shell: () => session.shell("ls", wrong),
+      reset: () => session.reset(wrong),
+      checkpoint: () => session.checkpoint(wrong),
+      restore: () => session.restore(kept, wrong),
+      fork: () => session.fork(1, wrong),
+    }),
+    [],
+  );
+  const fetch = () => Promise.reject(new Error("a request was sent"));
+  await using client = new PaddockClient({ url: "http://localhost", fetch, retries: 0 });
+  const remote = client.attach("id").session;
+  assertEquals(
+    await acceptedOf({
+      "client.acquire": () => client.acquire(wrong),
+      "client.exec": () => client.exec("1", wrong),
+      "client.execBatch": () => client.execBatch([{ code: "1", ...wrong }]),
+      "client.listSessions": () => client.listSessions(wrong),
+      "client.rollout": () => client.rollout({ policy: "p", tasks: [], ...wrong }),
+      "remote.exec": () => remote.exec("1", wrong),
+      "remote.resume": () => remote.resume({ value: 1 }, wrong),
+      "remote.shell": () => remote.shell("ls", wrong),
+      "remote.reset": () => remote.reset(wrong),
+      "remote.checkpoint": () => remote.checkpoint(wrong),
+      "remote.restore": () => remote.restore(kept, wrong),
+      "remote.fork": () => remote.fork(1, wrong),
+    }),
+    [],
+  );
 });

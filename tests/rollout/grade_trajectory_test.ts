@@ -43,6 +43,9 @@ Deno.test("gradeTrajectory() leaves a failed episode unscored, and grades again 
   assertEquals([failed.reward, failed.error], [null, error]);
   const again = await gradeTrajectory(await gradeTrajectory(EPISODE, broken), grader);
   assertEquals([again.reward, again.error], [2, undefined]);
+  const played = { ...EPISODE, steps: [{ turn: 1, policyMs: 1, envMs: 1, reward: null }] };
+  const counted = await gradeTrajectory(await gradeTrajectory(played, broken), grader);
+  assertEquals([played.turns, counted.turns], [0, 1]);
 });
 
 Deno.test("gradeTrajectory() records the scale of its limits of time in place of an earlier one", async () => {

@@ -349,7 +349,9 @@ Deno.test("ToolTransform passes content parts through and reports a result that 
     "text",
     () => new ToolParts([{ type: "text", text: "a" }, { type: "text", text: "b" }]),
   );
-  const odd = anyTool("odd", () => 10n);
+  const circle: unknown[] = [];
+  circle.push(circle);
+  const odd = anyTool("odd", () => circle);
   const { history, toolResults } = await stepWithTools(
     "<tool>parts\n</tool><tool>text\n</tool><tool>odd\n</tool>",
     [parts, text, odd],

@@ -51,6 +51,7 @@ class AsyncGateway:
         rewritten: Optional[str] = None,
         idle_seconds: Optional[float] = None,
         sandbox: Optional[Mapping[str, Any]] = None,
+        grader: Union[str, Mapping[str, Any], None] = None,
     ) -> _Opening:
         """Opens a session: ``async with gateway.session(task) as session``, or ``session = await gateway.session(task)``.
 
@@ -65,6 +66,7 @@ class AsyncGateway:
             rewritten=rewritten,
             idle_seconds=idle_seconds,
             sandbox=sandbox,
+            grader=grader,
         )
         return _Opening(self._client, body)
 
@@ -154,7 +156,7 @@ class AsyncGatewayHandle:
         """Ends the session with a reward, as ``GatewayHandle.reward``."""
         return await self._client._post(f"{self._path}/reward", _rewarding(reward, parts))
 
-    async def grade(self, grader: str, file: Optional[str] = None) -> dict[str, Any]:
+    async def grade(self, grader: Optional[str] = None, file: Optional[str] = None) -> dict[str, Any]:
         """Ends the session with the score of a grader, as ``GatewayHandle.grade``."""
         return await self._client._post(f"{self._path}/reward", _grading(grader, file))
 

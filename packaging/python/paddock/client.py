@@ -77,7 +77,6 @@ _MAX_RESPONSE_BYTES = 512 * 1024 * 1024
 _MAX_THREADS = 32
 _MAX_ERROR_BYTES = 1 << 20
 _MAX_ERROR_CHARACTERS = 65_536
-_MAX_INTEGER = 2**53 - 1
 _NUMBERS = {**dict.fromkeys("bhilq", "int"), **dict.fromkeys("BHILQ", "uint"), **dict.fromkeys("fd", "float")}
 """Kinds of numbers by their letters in formats of buffers."""
 
@@ -733,22 +732,12 @@ class _Calls:
 
 
 def _value_answer(value: Any) -> bytes:
-    _check_integers(value)
     return json.dumps({"value": value}, allow_nan=False).encode()
 
 
 def _error_answer(error: BaseException) -> bytes:
     answer = {"type": type(error).__name__[:256], "message": str(error)[:_MAX_ERROR_CHARACTERS]}
     return json.dumps({"error": answer}).encode()
-
-
-def _check_integers(value: Any, depth: int = 0) -> None:
-    """Raises for an integer that JSON would round."""
-    if isinstance(value, int) and abs(value) > _MAX_INTEGER:
-        raise ValueError("integers of a result must be at most 2**53 - 1: return a larger one as text")
-    if isinstance(value, (list, tuple, dict)) and depth < 64:  # the server refuses what is deeper
-        for inner in value.values() if isinstance(value, dict) else value:
-            _check_integers(inner, depth + 1)
 
 
 class _NamedTools(typing.NamedTuple):
@@ -842,14 +831,14 @@ def _program(
     return {key: value for key, value in body.items() if value is not None}
 
 
-def _tool_answer(value: Any, error: Optional[str], call_id: Optional[str], timeout: Optional[float]) -> dict[str, Any]:
-    """Returns the answer to a call that waits, in the server's format."""
+def _tool_answer(value: Any, error: Optional[str], call_id: Optional[str], timeout: Optional[float]) -> bytes:
+    """Returns the answer to a call that waits, in the server's format. A value of ``None`` is an answer too."""
     body: dict[str, Any] = {"value": value} if error is None else {"error": {"message": error}}
     if call_id is not None:
         body["callId"] = call_id
     if timeout is not None:
         body["timeoutMs"] = _ms(timeout)
-    return body
+    return json.dumps(body, allow_nan=False).encode()
 
 
 def _batch(programs: Iterable[Union[str, Mapping[str, Any]]]) -> tuple[list[dict[str, Any]], float]:

@@ -62,10 +62,12 @@ class Gateway:
         rewritten: Optional[str] = None,
         idle_seconds: Optional[float] = None,
         sandbox: Optional[Mapping[str, Any]] = None,
+        grader: Union[str, Mapping[str, Any], None] = None,
     ) -> GatewaySession:
         """Opens a session for one run of an agent. ``task`` has an ``id``, and may have a ``query`` and an ``answer``.
 
-        With ``sandbox``, such as ``{}`` or ``{"seed": 7}``, the session has a sandbox, which ends with it.
+        With ``sandbox``, such as ``{}`` or ``{"seed": 7}``, the session has a sandbox, which ends with it. ``grader`` is the
+        name of a grader that ``grade()`` uses, or ``{"grader": …, "file": …}`` or ``{"tests": {"code": …}}``.
         """
         body = _opening(
             task,
@@ -76,6 +78,7 @@ class Gateway:
             rewritten=rewritten,
             idle_seconds=idle_seconds,
             sandbox=sandbox,
+            grader=grader,
         )
         return GatewaySession(self._client, self._client._post(_SESSIONS, body))
 
@@ -134,10 +137,10 @@ class GatewayHandle:
         """Ends the session with a reward, and returns its state. ``None`` is a missing score, which is not 0."""
         return self._client._post(f"{self._path}/reward", _rewarding(reward, parts))
 
-    def grade(self, grader: str, file: Optional[str] = None) -> dict[str, Any]:
+    def grade(self, grader: Optional[str] = None, file: Optional[str] = None) -> dict[str, Any]:
         """Ends the session with the score of a grader, and returns its state.
 
-        The grader reads the last reply, or the ``file`` of the sandbox in its place. A file in ``.py`` is graded as a program.
+        Without a name, the grader is the one with which the session was opened. The grader reads the last reply, or the ``file`` of the sandbox in its place. A file in ``.py`` is graded as a program.
         """
         return self._client._post(f"{self._path}/reward", _grading(grader, file))
 
@@ -219,17 +222,25 @@ def _set_access(session: Any, opened: Mapping[str, Any]) -> None:
     session.e2b_api_key = sandbox.get("e2b_api_key")
 
 
-def _opening(task: Mapping[str, Any], *, sandbox: Optional[Mapping[str, Any]], **options: Any) -> dict[str, Any]:
+def _opening(
+    task: Mapping[str, Any],
+    *,
+    sandbox: Optional[Mapping[str, Any]],
+    grader: Union[str, Mapping[str, Any], None],
+    **options: Any,
+) -> dict[str, Any]:
     options["sandbox"] = None if sandbox is None else dict(sandbox)
+    options["grader"] = {"grader": grader} if isinstance(grader, str) else None if grader is None else dict(grader)
     return {"task": dict(task), **{name: value for name, value in options.items() if value is not None}}
 
 
-def _rewarding(reward: Optional[float], parts: Optional[Mapping[str, Optional[float]]]) -> dict[str, Any]:
-    return {"reward": reward, **({} if parts is None else {"reward_parts": dict(parts)})}
+def _rewarding(reward: Optional[float], parts: Optional[Mapping[str, Optional[float]]]) -> bytes:
+    """Returns the body of a reward as JSON, since a client leaves out fields that are ``None``."""
+    return json.dumps({"reward": reward, **({} if parts is None else {"reward_parts": dict(parts)})}).encode()
 
 
-def _grading(grader: str, file: Optional[str]) -> dict[str, Any]:
-    return {"grader": grader, **({} if file is None else {"file": file})}
+def _grading(grader: Optional[str], file: Optional[str]) -> dict[str, Any]:
+    return {"grader": grader, "file": file}
 
 
 def _testing(

@@ -20,7 +20,9 @@ export interface CacheEntry {
   readonly usedAt: string;
   /** Profiles that use an image, as they are now. An image of none is of an older version or of another profile. */
   readonly profiles: readonly string[];
-  /** True if a running sandbox, a build or the sessions of a state directory use it. It is then never removed. */
+  /**
+   * True if a running sandbox, a build or the sessions of a state directory use the entry, which is then never removed.
+   */
   readonly inUse: boolean;
 }
 
@@ -63,7 +65,7 @@ export async function listCache(cacheDir: string, commandLines: string): Promise
 }
 
 /**
- * Removes entries that are not in use. An image is renamed first, so that no process finds a part of it.
+ * Removes entries that are not in use. An image is renamed first, so that no process finds a part of an image.
  *
  * @returns the removed entries.
  */
@@ -83,12 +85,12 @@ async function removeImage(cacheDir: string, name: string): Promise<boolean> {
   const path = join(cacheDir, name);
   if (BUILD.test(name)) return await remove(path);
   using lock = await openLock(`${path}.lock`);
-  if (lock !== undefined && !await tryLock(lock)) return false; // a process has begun to build it
+  if (lock !== undefined && !await tryLock(lock)) return false; // a process has begun to build the image
   const moved = join(cacheDir, `building-removed-${crypto.randomUUID()}`);
   try {
     await Deno.rename(path, moved);
   } catch {
-    return false; // another process has removed it
+    return false; // another process has removed the entry
   }
   await remove(`${path}.lock`);
   return await remove(moved);
@@ -99,7 +101,7 @@ async function remove(path: string): Promise<boolean> {
     await Deno.remove(path, { recursive: true });
     return true;
   } catch {
-    return false; // another process has removed it, or it belongs to another user
+    return false; // another process has removed the entry, or the entry belongs to another user
   }
 }
 
@@ -158,7 +160,7 @@ async function openLock(path: string): Promise<Deno.FsFile | undefined> {
   try {
     return await Deno.open(path, { write: true });
   } catch {
-    return undefined; // no process builds it
+    return undefined; // no process builds the image
   }
 }
 
@@ -182,7 +184,7 @@ export async function readCommandLines(): Promise<string | undefined> {
   try {
     const processes = (await Array.fromAsync(Deno.readDir("/proc"))).filter(({ name }) => /^\d+$/.test(name));
     const lines = await Promise.all(
-      processes.map(({ name }) => Deno.readTextFile(`/proc/${name}/cmdline`).catch(() => "")), // it has ended
+      processes.map(({ name }) => Deno.readTextFile(`/proc/${name}/cmdline`).catch(() => "")), // the process has ended
     );
     return lines.join("\n");
   } catch {

@@ -23,7 +23,7 @@ Examples:
 
 Exit codes: 0 ok, 2 wrong usage, such as an unknown node, 125 NATS cannot be reached.`;
 
-/** Returns the command `cluster`, which shows the nodes of a cluster and drains one. */
+/** Returns the command `cluster`, which shows the nodes of a cluster and drains a node. */
 export function clusterCommand(): Command {
   const command = withNats(new Command("cluster"))
     .description("Show the nodes of a cluster, their load and their sessions, and drain one")

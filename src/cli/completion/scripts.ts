@@ -7,8 +7,8 @@ export const SHELLS = ["bash", "zsh", "fish"] as const;
 export type CompletionShell = typeof SHELLS[number];
 
 /**
- * Returns the script that completes `paddock` in a shell. It holds the words itself: a program that is called for each
- * Tab takes a second to start.
+ * Returns the script that completes `paddock` in a shell. The script holds the words: a program that is called
+ * for each Tab takes a second to start.
  */
 export function completionScript(shell: CompletionShell, commands: readonly CommandWords[]): string {
   return { bash: bashScript, zsh: zshScript, fish: fishScript }[shell](commands);

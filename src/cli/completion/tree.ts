@@ -7,7 +7,7 @@ export interface Values {
   readonly names: readonly string[];
 }
 
-/** An option or a subcommand, with the text that shells show beside it. */
+/** An option or a subcommand, with the text that shells show beside the name. */
 export interface Completion {
   readonly word: string;
   readonly about: string;
@@ -19,13 +19,13 @@ export interface CommandWords {
   readonly path: string;
   readonly options: readonly Completion[];
   readonly subcommands: readonly Completion[];
-  /** Values of each option that takes one, by each of its names. */
+  /** Values of each option that takes a value, by each name of the option. */
   readonly valuesOf: ReadonlyMap<string, Values>;
   /** Values of the arguments. */
   readonly argument: Values;
 }
 
-/** Returns the words of a command and of its subcommands, in the order of the help. */
+/** Returns the words of a command and of the subcommands, in the order of the help. */
 export function commandWords(root: Command): CommandWords[] {
   return [...walk(root, "", root.options)];
 }

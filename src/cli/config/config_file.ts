@@ -10,7 +10,7 @@ import { CONFIGURED } from "./config_schema.ts";
 
 const MAX_BYTES = 1024 * 1024;
 
-/** Source of options that the configuration file sets, as commander records it. */
+/** Source of options that the configuration file sets, in commander's record. */
 const CONFIG_SOURCE = "config";
 
 /** Returns the option `--config`. */
@@ -24,11 +24,11 @@ export function isSet(command: Command, name: string): boolean {
 }
 
 /**
- * Sets the options of a command from its section of the file of `--config`. An option on the command line wins, also
- * over a key that conflicts with it. Relative paths are relative to the folder of the file.
+ * Sets the options of a command from the command's section of the file of `--config`. An option on the command line wins,
+ * also over a conflicting key. Relative paths are relative to the folder of the file.
  *
- * @throws {UsageError} if the file cannot be read, or has an unknown key or a value of the wrong type. The message has
- * the line and the column.
+ * @throws {UsageError} if the file cannot be read, or has an unknown key or a value of the wrong type. The message has the
+ * line and the column.
  */
 export async function applyConfig(command: Command): Promise<void> {
   const { config: path } = command.opts<{ config?: string }>();
@@ -146,7 +146,7 @@ function nearest(name: string, names: readonly string[]): string {
   return `the nearest is '${closest(name.slice(0, 100), [...names])}'`;
 }
 
-/** Returns the value of a string option with its path, if it has one, relative to a folder. */
+/** Returns the value of a string option with the value's path, if any, relative to a folder. */
 export function resolveText(text: string, meaning: TextMeaning, folder: string): string {
   switch (meaning) {
     case "plain":

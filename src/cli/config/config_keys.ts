@@ -11,7 +11,7 @@ export type ConfigType =
 /** Meaning of a string: `file` is always a path, `source` is a name, a URL or a path, `grant` is a permission. */
 export type TextMeaning = "plain" | "file" | "source" | "grant";
 
-/** One key of a section of the configuration file: an option of the command, named as in its code (`maxTurns`). */
+/** A key of a section of the configuration file: an option of the command, named as in code (`maxTurns`). */
 export interface ConfigKey {
   readonly name: string;
   readonly option: Option;
@@ -21,7 +21,7 @@ export interface ConfigKey {
   readonly meaning: TextMeaning;
   /** True if the value may also be a list of values. */
   readonly isList: boolean;
-  /** Names of the keys that cannot be used with this one. */
+  /** Names of the keys that cannot be used with this key. */
   readonly conflicts: readonly string[];
 }
 
@@ -30,7 +30,7 @@ const EXCLUDED: readonly string[] = ["config", "version", "help"];
 /** Options whose value is a name, a URL or a path. */
 const SOURCES: readonly string[] = ["env", "profile", "pythonProfile", "policy", "grader", "judge", "user"];
 
-/** Returns the keys of a command's section by name: all its options and the global ones. */
+/** Returns the keys of a command's section by name: all options of the command and the global options. */
 export function configKeys(command: Command): Map<string, ConfigKey> {
   const owners = command.parent === null ? [command] : [command, command.parent];
   const keys = owners.flatMap((owner) => owner.options.map((option) => keyOf(option, owner)));
@@ -40,7 +40,7 @@ export function configKeys(command: Command): Map<string, ConfigKey> {
 function keyOf(option: Option, owner: Command): ConfigKey {
   const name = nameOf(option);
   const isList = option.variadic || option.parseArg === collectValues;
-  const { conflictsWith } = option as Option & { conflictsWith: string[] }; // its types lack this field
+  const { conflictsWith } = option as Option & { conflictsWith: string[] }; // commander's types lack this field
   const conflicts = option.negate ? [...conflictsWith, option.attributeName()] : conflictsWith;
   return { name, option, owner, type: typeOf(option), meaning: meaningOf(option), isList, conflicts };
 }

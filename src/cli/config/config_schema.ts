@@ -7,7 +7,7 @@ export const CONFIGURED: readonly string[] = ["serve", "gateway", "rollout"];
 /** A JSON Schema. */
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Returns the JSON Schema of `paddock.jsonc`, made from the options of its commands. */
+/** Returns the JSON Schema of `paddock.jsonc`, made from the options of the commands. */
 export function configSchema(paddock: Command): Schema {
   const commands = paddock.commands.filter((command) => CONFIGURED.includes(command.name()));
   return {

@@ -12,7 +12,7 @@ import { ioErrorText, readInputBytes, STDIN } from "../input.ts";
 import { currentIo } from "../io.ts";
 import { writeText } from "../output.ts";
 
-/** A file to copy: its path on this machine, and its name under the session's working directory. */
+/** A file to copy: the path on this machine, and the name under the session's working directory. */
 export interface FileCopy {
   readonly path: string;
   readonly name: string;
@@ -24,14 +24,14 @@ export interface InputFile {
   readonly contents: Uint8Array;
 }
 
-/** Parses a value of `--file`, which is `path` or `path=name`, and adds it to the earlier ones. */
+/** Parses a value of `--file`, which is `path` or `path=name`, and adds the value to the earlier values. */
 export function parseInputFile(value: string, earlier: readonly FileCopy[] = []): FileCopy[] {
   const at = value.lastIndexOf("="); // a name has none, but a path may
   const path = at < 0 ? value : value.slice(0, at);
   return [...earlier, toCopy(path, at < 0 ? basename(path) : value.slice(at + 1))];
 }
 
-/** Parses a value of `--get`, which is `name` or `name=path`, and adds it to the earlier ones. */
+/** Parses a value of `--get`, which is `name` or `name=path`, and adds the value to the earlier values. */
 export function parseOutputFile(value: string, earlier: readonly FileCopy[] = []): FileCopy[] {
   const at = value.indexOf("=");
   const name = at < 0 ? value : value.slice(0, at);
@@ -46,7 +46,7 @@ function toCopy(path: string, name: string): FileCopy {
 /**
  * Reads the files that are copied into a session.
  *
- * @throws {UsageError} if a file cannot be read, a name is not one under the working directory or occurs twice, or the
+ * @throws {UsageError} if a file cannot be read, a name is not under the working directory or occurs twice, or the
  * files are larger than a session may hold.
  */
 export async function readInputFiles(
@@ -68,8 +68,8 @@ export async function readInputFiles(
 /**
  * Checks that files of a session can be written to their paths, before the program runs.
  *
- * @throws {UsageError} if a path is a directory or is in none, a name is not one under the working directory, or two
- * files have one path.
+ * @throws {UsageError} if a path is a directory or is in no directory, a name is not under the working directory, or two
+ * files have the same path.
  */
 export async function checkOutputFiles(copies: readonly FileCopy[]): Promise<void> {
   checkNames("--get", copies.map(({ name }) => name), { isUnique: false });
@@ -126,7 +126,7 @@ export async function saveOutputFiles(
   return isComplete;
 }
 
-/** Returns the message of an error about a file. Rethrows any other one. */
+/** Returns the message of an error about a file. Rethrows any other error. */
 function toGuestFileError(error: unknown): string {
   if (error instanceof GuestFileError) return error.message;
   throw error;

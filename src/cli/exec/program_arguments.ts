@@ -4,8 +4,8 @@ import type { Command } from "commander";
 export const MODULE_FLAGS = "-m, --module <name>";
 
 /**
- * Returns the arguments of `paddock` with a `--` after the program of `exec`, since everything after it belongs to the
- * program.
+ * Returns the arguments of `paddock` with a `--` after the program of `exec`, since everything after the program belongs
+ * to the program.
  */
 export function endOptionsAtProgram(args: readonly string[], paddock: Command): string[] {
   let command = paddock;

@@ -21,7 +21,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
 };
 const IS_BINARY = /^(?:image\/(?!svg)|audio\/|video\/|application\/pdf$)/;
 
-/** Returns the text that shows an object on stdout: an image where the terminal can show it, otherwise its text. */
+/** Returns the text that shows an object on stdout: an image where the terminal can show images, otherwise the text. */
 export function formatShown(bundle: MimeBundle, { stdout, env }: Pick<Io, "stdout" | "env">): string {
   const png = bundle["image/png"];
   if (typeof png === "string" && stdout.isTerminal()) {
@@ -37,7 +37,7 @@ const KITTY_PIECE = /.{1,4096}/g;
 
 /** Returns the escape sequences that show a PNG, or `undefined` if the terminal is not known to show images. */
 function inlineImage(base64: string, env: Io["env"]): string | undefined {
-  if (env.get("TMUX")) return undefined; // it does not pass images on
+  if (env.get("TMUX")) return undefined; // the multiplexer does not pass images on
   const program = env.get("TERM_PROGRAM") ?? "";
   if (program === "iTerm.app" || program === "WezTerm") return `\x1b]1337;File=inline=1:${base64}\x07`;
   const isKitty = env.get("KITTY_WINDOW_ID") || env.get("TERM") === "xterm-kitty" || program === "ghostty";
@@ -58,9 +58,9 @@ export class ShownFiles {
   }
 
   /**
-   * Creates the folder if it does not exist.
+   * Creates a missing folder.
    *
-   * @throws {UnwrittenError} if that fails.
+   * @throws {UnwrittenError} if the creation fails.
    */
   static async open(folder: string): Promise<ShownFiles> {
     try {

@@ -7,18 +7,18 @@ import { type GraderHost, openGrader, openServedGraders } from "../rollout/grade
 /** Interpreters of a grader's file. */
 const SIZE = 2;
 
-/** Graders by name, each made at its first use. */
+/** Graders by name, each made at the first use. */
 type GraderMap = ReadonlyMap<string, () => Grader>;
 
 /** Options of {@linkcode openGatewayGraders}. */
 export interface GatewayGraderOptions extends Pick<GraderHost, "stack" | "signal"> {
-  /** Graders that are open. @default those of a server, in the profile `serve` */
+  /** Graders that are open. @default a server's graders, in the profile `serve` */
   readonly graders?: GraderMap | undefined;
   readonly profile?: Profile | undefined;
 }
 
 /**
- * Returns the graders that the owners of sessions may name: those of a server, and those of files by the files' names.
+ * Returns the graders that the owners of sessions may name: graders of a server, and graders of files by the files' names.
  *
  * @throws {UsageError} if a file has the name of another grader, or does not start.
  */

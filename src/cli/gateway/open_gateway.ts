@@ -36,7 +36,7 @@ export interface GatewayFlags {
   readonly temperature?: number | undefined;
   readonly maxTokens?: number | undefined;
   readonly concurrency?: number | undefined;
-  /** Seconds that one reply may take. */
+  /** Seconds that a reply may take. */
   readonly timeout?: number | undefined;
   readonly idleTimeout?: number | undefined;
   /** MiB. */
@@ -51,7 +51,7 @@ export interface GatewayFlags {
 /** Options of {@linkcode openGateway}. */
 export interface OpenGatewayOptions
   extends Pick<GatewayOptions, "sandboxes" | "metrics">, Omit<GatewayGraderOptions, "stack"> {
-  /** Closes the gateway, and then its file. */
+  /** Closes the gateway, and then the file. */
   readonly stack: AsyncDisposableStack;
   /** Number of owners. */
   readonly owners: number;
@@ -130,7 +130,7 @@ async function openJournals(path: string): Promise<JournalFolder> {
   }
 }
 
-/** @throws {UsageError} if the tokenizer is missing, or its template cannot be written in the mode. */
+/** @throws {UsageError} if the tokenizer is missing, or the template cannot be written in the mode. */
 async function openFormat(folder: string | undefined, { mode }: { mode: TokenMode }): Promise<TokenFormat> {
   const tokenizer = await requireTokenizer(folder);
   return await rethrowAsUsageError(() => {

@@ -24,7 +24,8 @@ export function ownerCommands(): Command[] {
   return [
     owned("open <task>", 'Open a session for a task, as JSON: {"id": …}')
       .option("--sandbox", "with a sandbox, which ends with the session")
-      .action((task: string, flags: ClientFlags & { sandbox?: true }) =>
+      .option("--session <json>", 'other fields of the session, such as {"sampling": {"temperature": 1}}')
+      .action((task: string, flags: ClientFlags & OpenFlags) =>
         run(flags, async (gateway, options) => [await open(gateway, { task, ...flags, ...options })])
       ),
     owned("sessions", "List your sessions")
@@ -36,7 +37,9 @@ export function ownerCommands(): Command[] {
         run(flags, (gateway, options) => rowsOf(gateway, { id, ...flags, ...options }))
       ),
     owned("reward <id>", "End a session with a reward, the score of a grader, or the score of tests")
-      .addOption(new Option("--reward <n>", "the reward").argParser(parseReward))
+      .addOption(
+        new Option("--reward <n>", "the reward, or 'none' for a missing score").argParser(parseReward),
+      )
       .option("--grader <name>", "a grader of the gateway")
       .option("--file <path>", "file of the sandbox that the grader reads in place of the last reply")
       .option("--tests <file>", "Python file that runs beside the files that the agent left")
@@ -98,13 +101,28 @@ async function none(done: Promise<void>): Promise<readonly unknown[]> {
   return [];
 }
 
+interface OpenFlags {
+  sandbox?: true;
+  session?: string;
+}
+
 async function open(
   gateway: RemoteGateway,
-  { task, sandbox, signal }: Interrupt & { task: string; sandbox?: true },
+  { task, sandbox, session = "{}", signal }: OpenFlags & Interrupt & { task: string },
 ): Promise<object> {
-  const parsed = await rethrowAsUsageError(() => parseUntrustedJson(task), { prefix: "Cannot read task" });
-  // the gateway checks the task
-  const options = { task: parsed as OpenGatewaySessionOptions["task"], sandbox: sandbox && {}, signal };
+  const read = (json: string, name: string) =>
+    rethrowAsUsageError(() => parseUntrustedJson(json), { prefix: `Cannot read ${name}` });
+  const { sampling_from: samplingFrom, tool_choice: toolChoice, idle_seconds: idleSeconds, ...fields } =
+    Object(
+      await read(session, "--session"),
+    );
+  const options: OpenGatewaySessionOptions = { // the gateway checks the fields
+    ...(sandbox && { sandbox: {} }),
+    ...fields,
+    ...{ samplingFrom, toolChoice, idleSeconds },
+    task: await read(task, "task"),
+    signal,
+  };
   const { id, key, model, openaiUrl, anthropicUrl, sandbox: opened } = await gateway.open(options);
   return { id, key, model, openaiUrl, anthropicUrl, ...(opened && { sandbox: opened }) };
 }
@@ -127,7 +145,7 @@ async function* rowsOf(
 }
 
 interface RewardFlags {
-  reward?: number;
+  reward?: number | "none";
   grader?: string;
   file?: string;
   tests?: string;
@@ -140,7 +158,7 @@ async function reward(
   const given = [reward, grader, tests].filter((value) => value !== undefined).length;
   if (given !== 1) throw new UsageError("Cannot reward session: give one of --reward, --grader and --tests");
   const session = gateway.attach(id);
-  if (reward !== undefined) return await session.reward(reward, { signal });
+  if (reward !== undefined) return await session.reward(reward === "none" ? null : reward, { signal });
   if (grader !== undefined) return await session.grade(grader, { file, signal });
   const code = await rethrowAsUsageError(() => Deno.readTextFile(tests ?? ""), {
     prefix: `Cannot read tests '${tests}'`,
@@ -148,8 +166,12 @@ async function reward(
   return await session.test({ code }, { signal });
 }
 
-function parseReward(text: string): number {
+/** @returns no `null`, which commander takes for a missing value */
+function parseReward(text: string): number | "none" {
+  if (text === "none") return text;
   const value = text.trim() === "" ? NaN : Number(text);
   if (Number.isFinite(value)) return value;
-  throw new UsageError(`Cannot reward session as --reward must be a number: current value is '${text}'`);
+  throw new UsageError(
+    `Cannot reward session as --reward must be a number or 'none': current value is '${text}'`,
+  );
 }

@@ -34,7 +34,7 @@ export class RowFile implements AsyncDisposable {
     return new RowFile(file, onError);
   }
 
-  /** Appends rows. Rows of one call are written together. */
+  /** Appends rows. Rows of a call are written together. */
   add(rows: readonly InteractionResult[]): void {
     const lines = rows.map((row) => `${toEpisodeRow(row, { shorten: shortenInteraction })}\n`).join("");
     this.#queue.run(() => this.#write(new TextEncoder().encode(lines))).catch(this.#onError);
@@ -51,7 +51,7 @@ export class RowFile implements AsyncDisposable {
   }
 }
 
-/** Returns the length of the file up to the end of its last whole line. */
+/** Returns the length of the file up to the end of the last whole line. */
 async function findLastLineEnd(file: Deno.FsFile): Promise<number> {
   const { size } = await file.stat();
   const buffer = new Uint8Array(PIECE_BYTES);

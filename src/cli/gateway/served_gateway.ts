@@ -24,7 +24,7 @@ export interface ServedGatewayFlags {
   readonly gatewayGraderFile?: string[];
 }
 
-/** Options of {@linkcode withGateway}: the address of the server, and parts that the gateway shares with it. */
+/** Options of {@linkcode withGateway}: the address of the server, and parts that the gateway shares with the server. */
 export interface ServedGatewayOptions extends Omit<OpenGatewayOptions, "owners"> {
   readonly address: ServeAddress;
 }

@@ -26,7 +26,7 @@ export function targetEnvironment({ info }: DistributionLock): TargetEnvironment
   };
 }
 
-/** Returns the address of a distribution with a slash at its end. A folder becomes an address of a file. */
+/** Returns the address of a distribution with a slash at the end. A folder becomes an address of a file. */
 export function distributionUrl(urlOrFolder: string): string {
   const isUrl = /^(https?|file):\/\//.test(urlOrFolder);
   const url = isUrl ? urlOrFolder : pathToFileURL(resolve(urlOrFolder)).href;
@@ -44,7 +44,7 @@ export function distributionLinks(lock: DistributionLock, baseUrl: string): stri
 /** A package of the distribution that holds shared libraries and no Python. */
 export interface SharedLibrary {
   readonly entry: DistributedPackage;
-  /** Names of the packages that need it. */
+  /** Names of the packages that need the package. */
   readonly neededBy: readonly string[];
 }
 
@@ -61,7 +61,7 @@ export function neededSharedLibraries(
   for (let user = pending.pop(); user !== undefined; user = pending.pop()) {
     for (const name of user.depends) {
       const entry = lock.packages[name];
-      if (entry?.package_type !== "shared_library") continue; // a resolver has chosen it by its metadata
+      if (entry?.package_type !== "shared_library") continue; // a resolver has chosen the package by metadata
       if (!users.has(entry)) pending.push(entry);
       users.set(entry, (users.get(entry) ?? new Set()).add(normalizeName(user.name)));
     }
@@ -71,7 +71,7 @@ export function neededSharedLibraries(
 
 /** Maximum size of a file that is downloaded, in bytes: what the packages of a profile may expand to. */
 const MAX_FILE_BYTES = 512 * 1024 * 1024;
-/** Maximum size of a page of an index, in bytes. Those of packages with thousands of files have some 10 MB. */
+/** Maximum size of a page of an index, in bytes. Pages of packages with thousands of files have some 10 MB. */
 const MAX_PAGE_BYTES = 64 * 1024 * 1024;
 
 /**
@@ -121,10 +121,10 @@ async function readBody(
 }
 
 /**
- * Returns the page of a package index, which is empty if the index does not have it.
+ * Returns the page of a package index, which is empty if the index lacks the page.
  *
  * @throws {ResolutionError} if the index cannot be reached.
- * @throws {UsageError} if its response is an error, or has more than 64 MiB.
+ * @throws {UsageError} if the response is an error, or has more than 64 MiB.
  */
 export async function fetchPage(url: string, signal: AbortSignal): Promise<{ html: string; url: string }> {
   const headers = { accept: "application/vnd.pypi.simple.v1+html, text/html;q=0.5" };

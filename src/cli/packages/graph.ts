@@ -2,7 +2,7 @@ import type { PackageFile } from "../../sandbox/profile/packages.ts";
 import { UsageError } from "../cli_errors.ts";
 
 /**
- * Returns the packages that remain without some of the user's requirements: those that another requirement needs.
+ * Returns the packages that remain without some of the user's requirements: packages that another requirement needs.
  *
  * @throws {UsageError} if a package is not in the profile, or only other packages need it.
  */

@@ -25,9 +25,9 @@ export interface Installation {
   readonly cacheDir: string;
   /** Returns the resolver. Called only if an index is needed. */
   readonly resolver: () => Promise<PackageResolver>;
-  /** Returns the lock file of the distribution. @default that of this version */
+  /** Returns the lock file of the distribution. @default the lock file of this version */
   readonly lock?: () => Promise<DistributionLock>;
-  /** Address of the files of Pyodide's distribution, with a slash at its end. */
+  /** Address of the files of Pyodide's distribution, with a slash at the end. */
   readonly pyodideUrl?: string | undefined;
   /** Asks the user, and returns the default address for files of the distribution if the user agrees. */
   readonly offerDistribution?: OfferDistribution | undefined;
@@ -42,7 +42,7 @@ export type OfferDistribution = (
 
 /** The packages of a profile and the requirements that they must meet. */
 export interface WantedPackages {
-  /** Requirements of the user. A later one replaces an earlier one of the same package. */
+  /** Requirements of the user. A later requirement replaces an earlier requirement of the same package. */
   readonly requirements: readonly string[];
   /** Packages whose versions are kept if they can be. */
   readonly pinned: readonly PackageFile[];
@@ -72,7 +72,7 @@ export async function resolvePackages(wanted: WantedPackages, options: Installat
   return toPackageFiles(resolved, { roots, built, lock: await lock() });
 }
 
-/** Returns the default address of the distribution if it has all packages that are missing, and the user agrees. */
+/** Returns the default address of the distribution if the distribution has all missing packages, and the user agrees. */
 async function offerAfter(
   error: unknown,
   { pyodideUrl, offerDistribution, lock }: Installation & { lock: () => Promise<DistributionLock> },
@@ -88,7 +88,7 @@ async function offerAfter(
   return await offerDistribution?.(names);
 }
 
-/** An {@linkcode Installation} that records the SHA-256 of the wheels that it builds. */
+/** An {@linkcode Installation} that records the SHA-256 of built wheels. */
 interface BuildingInstallation extends Installation {
   readonly built: Set<string>;
 }
@@ -114,7 +114,7 @@ async function chooseVersions(
   }
 }
 
-/** Maximum number of times that sources are built for one choice: each may bring further packages. */
+/** Maximum number of times that sources are built for a choice: each build may bring further packages. */
 const MAX_BUILDS = 8;
 
 /** Resolves, and builds packages that have no usable wheel from their sources, in a sandbox. */
@@ -242,7 +242,7 @@ export async function downloadPackages(
   return missing;
 }
 
-/** Builds a package that was built from its source on another machine, or whose wheel is lost. */
+/** Builds a package that was built from source on another machine, or whose wheel is lost. */
 async function buildAgain({ name, sha256, stored }: PackageFile, options: Installation): Promise<void> {
   const { lock = readDistributionLock, cacheDir, signal } = options;
   const requirement = `${name}==${stored?.version}`;
@@ -281,7 +281,8 @@ async function store(
 /**
  * Checks that the native libraries of packages can be linked with the interpreter and with each other.
  *
- * @throws {UsageError} if one needs a symbol or a library that nothing provides, or a file is no wheel for the sandbox.
+ * @throws {UsageError} if a library needs a symbol or a library that nothing provides, or a file is no wheel for the
+ * sandbox.
  */
 export async function checkPackages(packages: readonly PackageFile[], cacheDir: string): Promise<void> {
   await rethrowAsUsageError(async () => {

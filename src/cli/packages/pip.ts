@@ -37,7 +37,7 @@ const lineSchema = z.union([
 /** Maximum size of a line of the script: a resolution of thousands of packages. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
-/** Resolves and downloads by the pip of the host, with the configuration of its user. */
+/** Resolves and downloads by the pip of the host, with the configuration of the user. */
 export class PipResolver implements PackageResolver {
   readonly #python: readonly string[];
   readonly #index: string | undefined;
@@ -55,8 +55,8 @@ export class PipResolver implements PackageResolver {
   /**
    * Returns a resolver, or `undefined` if the host has neither Python with pip nor uv.
    *
-   * @param options.index Address of a package index in place of the configured one.
-   * @param options.env Variables that pip has beside those of this process.
+   * @param options.index Address of a package index in place of the configured index.
+   * @param options.env Variables that pip has beside the variables of this process.
    */
   static async find(
     options: { index?: string | undefined; env?: Readonly<Record<string, string>> },
@@ -72,7 +72,7 @@ export class PipResolver implements PackageResolver {
     return await withFolder(async (folder) => {
       const links = join(folder, "links.html");
       if (pyodideUrl !== undefined) await Deno.writeTextFile(links, distributionLinks(lock, pyodideUrl));
-      const wheels = join(folder, "stored"); // pip reads a wheel's name and version from the name of its file
+      const wheels = join(folder, "stored"); // pip reads a wheel's name and version from the name of the file
       await Deno.mkdir(wheels);
       for (const { file, path } of stored) await Deno.symlink(path, join(wheels, file));
       const request = {
@@ -119,7 +119,7 @@ export class PipResolver implements PackageResolver {
     return { command, folder, platform: PLATFORM, python: "3.14", index: this.#index };
   }
 
-  /** Runs the script in an empty folder: Python imports modules from the current one. */
+  /** Runs the script in an empty folder: Python imports modules from the current folder. */
   async *#run(
     request: object,
     folder: string,
@@ -137,7 +137,7 @@ export class PipResolver implements PackageResolver {
     }).spawn();
     const errors = new Response(child.stderr).text();
     const input = new Blob([JSON.stringify(request)]).stream().pipeTo(child.stdin);
-    await input.catch(() => {}); // the script has ended, and stderr has its reason
+    await input.catch(() => {}); // the script has ended, and stderr has the reason
     try {
       for await (const line of readLines(child.stdout, { maxBytes: MAX_LINE_BYTES })) {
         if ("fault" in line) {

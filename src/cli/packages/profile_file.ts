@@ -11,7 +11,7 @@ import {
 import { rethrowAsUsageError, UsageError } from "../cli_errors.ts";
 import { currentIo } from "../io.ts";
 
-/** Returns the path of the user's own profile of a name, which the command line uses in place of a shipped one. */
+/** Returns the path of the user's own profile of a name, which the command line uses in place of a shipped profile. */
 export function userProfilePath(
   name: string,
   environment: Pick<Deno.Env, "get"> = currentIo().env,
@@ -40,7 +40,7 @@ function isProfileName(profile: string): boolean {
   return !/\/|\.jsonc?$/.test(profile);
 }
 
-/** Returns the value of `--profile` to load: the user's own profile of that name if there is one. */
+/** Returns the value of `--profile` to load: the user's own profile of that name, if present. */
 export async function profileSource(profile: string): Promise<string> {
   const path = isProfileName(profile) ? userProfilePath(profile) : undefined;
   return path !== undefined && await exists(path) ? path : profile;
@@ -50,13 +50,13 @@ async function exists(path: string): Promise<boolean> {
   try {
     return (await Deno.stat(path)).isFile;
   } catch {
-    return false; // it cannot be read, and the shipped profile can
+    return false; // the file cannot be read, and the shipped profile can
   }
 }
 
 /** A profile whose packages can be changed. */
 export interface EditableProfile {
-  /** Name or path by which the user gave it. */
+  /** Name or path in the user's words. */
   readonly name: string;
   /** Absolute path of the file that is written. */
   readonly path: string;
@@ -65,10 +65,10 @@ export interface EditableProfile {
 }
 
 /**
- * Reads a profile for a change. A shipped profile is copied to the folder of the user's profiles when it is written; a
+ * Reads a profile for a change. A shipped profile is copied to the folder of the user's profiles at the write; a
  * file that does not exist becomes a copy of the profile `python`.
  *
- * @throws {UsageError} if it is no valid profile.
+ * @throws {UsageError} if the file is no valid profile.
  */
 export async function readEditableProfile(name: string): Promise<EditableProfile> {
   const path = isProfileName(name) ? userProfilePath(name) : resolve(name);
@@ -81,7 +81,7 @@ export async function readEditableProfile(name: string): Promise<EditableProfile
   });
 }
 
-/** Replaces the stored packages of a profile and writes its file. Comments and other settings stay as they are. */
+/** Replaces the stored packages of a profile and writes the file. Comments and other settings stay unchanged. */
 export async function writePackages(
   { path, text, profile }: EditableProfile,
   packages: readonly PackageFile[],
@@ -94,7 +94,7 @@ export async function writePackages(
     await Deno.writeTextFile(temporary, written);
     await Deno.rename(temporary, path);
   } catch (error) {
-    await Deno.remove(temporary).catch(() => {}); // it may not exist
+    await Deno.remove(temporary).catch(() => {}); // the file may not exist
     throw new UsageError(`Cannot write profile '${path}': ${errorMessage(error)}`, { cause: error });
   }
 }
@@ -163,11 +163,11 @@ function removeEntry(text: string, key: string): string {
   edited = removeLine(edited, member.offset, endOf(member));
   const previous = members[index - 1];
   if (previous === undefined || comma !== undefined || index + 1 < members.length) return edited;
-  const separator = findComma(edited, endOf(previous), member.offset); // it is a trailing comma once the last entry is gone
+  const separator = findComma(edited, endOf(previous), member.offset); // the comma is a trailing comma once the last entry is gone
   return separator === undefined ? edited : splice(edited, separator, separator + 1, "");
 }
 
-/** Removes a part of the text, and the whole line if it has nothing else. */
+/** Removes a part of the text, and the whole line if the line has nothing else. */
 function removeLine(text: string, start: number, end: number): string {
   const head = text.lastIndexOf("\n", start - 1);
   const tail = text.slice(end).search(/[^ \t\r]/);

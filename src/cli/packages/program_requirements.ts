@@ -16,10 +16,10 @@ const scriptSchema = z.object({
 });
 
 /**
- * Returns the requirements of a program: those of its inline metadata (PEP 723), else those of the file
- * `requirements.txt` beside it.
+ * Returns the requirements of a program: the requirements of the inline metadata (PEP 723), else of the file
+ * `requirements.txt` beside the program.
  *
- * @throws {UsageError} if it has neither, or one of them cannot be read.
+ * @throws {UsageError} if there is neither, or either cannot be read.
  */
 export async function readProgramRequirements(path: string): Promise<string[]> {
   const { info } = await readDistributionLock();
@@ -45,7 +45,7 @@ async function readText(path: string): Promise<string> {
 }
 
 /**
- * Returns the dependencies in the metadata of a program; `undefined` if it has none.
+ * Returns the dependencies in the metadata of a program; `undefined` without metadata.
  *
  * @throws {UsageError} if the metadata is malformed, or requires another version of Python.
  */
@@ -84,7 +84,7 @@ function parseMetadata(toml: string, source: string): z.infer<typeof scriptSchem
 }
 
 /**
- * Returns the requirements of a file in pip's format. It may have comments, and requirements by name only.
+ * Returns the requirements of a file in pip's format. The file may have comments, and requirements by name only.
  *
  * @throws {UsageError} if a line has something else, such as an option or a path.
  */

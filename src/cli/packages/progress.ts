@@ -5,7 +5,7 @@ import type { DownloadProgress } from "./resolution.ts";
 const BAR_COLUMNS = 24;
 const MEGABYTE = 1_000_000;
 
-/** Shows the progress of downloads on stderr if it is a terminal. Dispose clears the line. */
+/** Shows the progress of downloads on a terminal's stderr. Dispose clears the line. */
 export class ProgressBar implements AsyncDisposable {
   readonly #sink: TerminalSink;
   #shown = Promise.resolve();

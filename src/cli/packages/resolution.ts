@@ -13,7 +13,7 @@ export interface ResolvedPackage {
   /** Name of the wheel. */
   readonly file: string;
   readonly sha256: string;
-  /** Normalized names of the packages that it needs on this platform. */
+  /** Normalized names of the packages that the package needs on this platform. */
   readonly requires: readonly string[];
   readonly yanked: boolean;
   /** Address of the file. Absent if the resolver also downloads. */
@@ -29,15 +29,15 @@ export interface ResolveOptions {
   /** Wheels that are already downloaded, by name and path. They need no index. */
   readonly stored: readonly { readonly file: string; readonly path: string }[];
   readonly lock: DistributionLock;
-  /** Address of the files of Pyodide's distribution. Without it, its packages cannot be chosen. */
+  /** Address of the files of Pyodide's distribution. Without an address, the distribution's packages cannot be chosen. */
   readonly pyodideUrl?: string | undefined;
   readonly signal: AbortSignal;
 }
 
-/** Progress of the download of one file, in bytes. */
+/** Progress of the download of a file, in bytes. */
 export interface DownloadProgress {
   readonly done: number;
-  /** Absent if the server does not state it. */
+  /** Absent if the server does not state the size. */
   readonly total?: number | undefined;
 }
 
@@ -57,7 +57,7 @@ export interface PackageResolver {
   /**
    * Returns the contents of files by their names.
    *
-   * @throws {ResolutionError} if one cannot be downloaded or has another hash.
+   * @throws {ResolutionError} if a file cannot be downloaded or has another hash.
    */
   download(files: readonly WantedFile[], options: DownloadOptions): Promise<ReadonlyMap<string, Uint8Array>>;
 }
@@ -66,11 +66,11 @@ export interface PackageResolver {
 export interface FailedRequirement<Source = SourceFile> {
   readonly requirement: string;
   readonly package: string;
-  /** Name and version of the package that has the requirement; null if the user has it. */
+  /** Name and version of the package that has the requirement; null for a requirement of the user. */
   readonly neededBy: string | null;
   /** A wheel of another platform that the index has. */
   readonly found: string | null;
-  /** Newest source distribution that meets the requirement. Only if every failed requirement has one. */
+  /** Newest source distribution that meets the requirement. Only if every failed requirement has a source distribution. */
   readonly source?: Source | null | undefined;
 }
 
@@ -91,7 +91,7 @@ export interface SourceLink {
   readonly sha256: string;
 }
 
-/** Reason why packages cannot be resolved or downloaded, as resolvers state it. */
+/** Reason why packages cannot be resolved or downloaded, in a resolver's form. */
 export type Failure<Source = SourceFile> =
   /** No usable wheel meets these requirements. */
   | { readonly kind: "missing"; readonly causes: readonly FailedRequirement<Source>[] }
@@ -122,7 +122,7 @@ const missingSchema = failedSchema.extend({
   source: z.object({ file: z.string(), url: z.string(), sha256: z.string() }).nullish(),
 });
 
-/** Schema of a {@linkcode Failure}, as a resolver states it. */
+/** Schema of a {@linkcode Failure}, in a resolver's form. */
 export const resolutionFailureSchema: z.core.$ZodType<Failure<SourceLink>> = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("missing"), causes: z.array(missingSchema) }),
   failedSchema.extend({ kind: z.literal("address") }),
@@ -136,9 +136,9 @@ export const resolutionFailureSchema: z.core.$ZodType<Failure<SourceLink>> = z.d
 export const resolvedPackagesSchema: z.core.$ZodType<readonly ResolvedPackage[]> = z.array(resolvedSchema);
 
 /**
- * Returns a failure with the contents of its source distributions.
+ * Returns a failure with the contents of the source distributions.
  *
- * @param fetch Returns the contents of a source, or undefined if they cannot be had or have another hash.
+ * @param fetch Returns the contents of a source, or undefined if they cannot be downloaded or have another hash.
  */
 export async function withSources(
   failure: Failure<SourceLink>,
@@ -242,9 +242,10 @@ export function requireFileNames(packages: readonly ResolvedPackage[]): void {
 }
 
 /**
- * Returns an error for the first of the packages that was yanked, which means that its publisher has withdrawn it.
+ * Returns an error for the first of the packages that was yanked, which means that the publisher has withdrawn the
+ * package.
  *
- * @throws {UsageError} if there is one.
+ * @throws {UsageError} if there is such a package.
  */
 export function requireNotYanked(packages: readonly ResolvedPackage[]): void {
   const yanked = packages.find((found) => found.yanked);

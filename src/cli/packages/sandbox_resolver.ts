@@ -43,7 +43,7 @@ function library(name: string, version: string, digest: string): PackageFile {
   };
 }
 
-/** The sandbox of the resolver. Metadata of packages is hostile: it may ask for endless work. */
+/** The sandbox of the resolver. Metadata of packages is hostile, and may ask for endless work. */
 const PROFILE = JSON.stringify({
   preimports: [
     "email",
@@ -57,7 +57,7 @@ const PROFILE = JSON.stringify({
   limits: { timeoutMs: 300_000, cpuSeconds: 300, hostToolCalls: 100_000, outputBytes: 16 * 1024 * 1024 },
 });
 
-/** Maximum size of a wheel's metadata. Those of large packages have some 100 kB. */
+/** Maximum size of a wheel's metadata. Large packages have some 100 kB of metadata. */
 const MAX_METADATA_BYTES = 16 * 1024 * 1024;
 
 const resultSchema = z.union([
@@ -74,7 +74,7 @@ interface Link {
 
 /** Options of {@linkcode SandboxResolver}. */
 export interface SandboxResolverOptions {
-  /** Address of a package index in the form of PEP 503, with a slash at its end. */
+  /** Address of a package index in the form of PEP 503, with a slash at the end. */
   readonly index: string;
   readonly cacheDir: string;
 }
@@ -156,7 +156,7 @@ export class SandboxResolver implements PackageResolver {
     }
   }
 
-  /** Returns the address of the file with a hash, from the page of its package. */
+  /** Returns the address of the file with a hash, from the page of the package. */
   async #findUrl(name: string, digest: string, signal: AbortSignal): Promise<string> {
     const { html, url } = await this.#page(name, signal);
     const fragment = `#sha256=${digest}`;

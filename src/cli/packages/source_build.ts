@@ -13,7 +13,7 @@ const PROFILE = JSON.stringify({
     timeoutMs: 120_000,
     cpuSeconds: 120,
     memoryBytes: 1024 * 1024 * 1024,
-    fileBytes: 256 * 1024 * 1024, // a source of 32 MiB, unpacked, and its wheel
+    fileBytes: 256 * 1024 * 1024, // a source of 32 MiB, unpacked, and the wheel
   },
 });
 
@@ -83,7 +83,7 @@ export async function buildWheel(options: BuildOptions): Promise<BuiltWheel> {
   return { file: second.file, contents: wheel, sha256: await sha256(wheel) };
 }
 
-/** Reads what a step of the build wrote. Its code may have replaced the file. */
+/** Reads the output of a step of the build. Code of the step may have replaced the file. */
 function readResult(result: ExecResult): z.infer<typeof resultSchema> {
   const bytes = result.files?.["result.json"];
   if (result.status !== "ok" || bytes === undefined) {

@@ -22,7 +22,7 @@ export function createInstallation(
   { cacheDir, signal, readAddress = readDistributionAddress }: {
     cacheDir: string;
     signal: AbortSignal;
-    /** Returns the default address of the distribution. @default that of Pyodide's npm package */
+    /** Returns the default address of the distribution. @default the address in Pyodide's npm package */
     readAddress?: () => Promise<string>;
   },
 ): Installation {

@@ -64,7 +64,7 @@ async function readChoice(file: string): Promise<PackageFile[] | undefined> {
   try {
     return z.parse(choiceSchema, JSON.parse(await Deno.readTextFile(file)));
   } catch {
-    return undefined; // it is missing, or a write was interrupted: the choice is made again
+    return undefined; // the file is missing, or a write was interrupted: the choice is made again
   }
 }
 

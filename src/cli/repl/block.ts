@@ -10,14 +10,14 @@ export interface ReplBlockOptions {
   stdout: TerminalSink;
   stderr: TerminalSink;
   signal: AbortSignal;
-  /** Reads a line for `input()`. Without it, `input()` has nothing to read. */
+  /** Reads a line for `input()`. By default, `input()` has nothing to read. */
   onInput?: ((prompt: string, signal: AbortSignal) => Promise<string | undefined>) | undefined;
   /** Text of a block that was interrupted. @default "KeyboardInterrupt" */
   interruptText?: (() => string) | undefined;
 }
 
 /**
- * Runs a block and prints its output, its value and its errors. Returns the exit code if the block ends the
+ * Runs a block and prints output, value and errors. Returns the exit code if the block ends the
  * session, else `undefined`.
  */
 export async function runReplBlock(
@@ -46,7 +46,7 @@ export async function runReplBlock(
   return result?.status === "exited" ? exitCode(result) : undefined;
 }
 
-/** Runs a block. Returns `undefined` if it was interrupted. */
+/** Runs a block. Returns `undefined` after an interrupt. */
 async function execOrInterrupt(
   session: PythonSession,
   code: string,
@@ -72,7 +72,7 @@ async function execOrInterrupt(
   }
 }
 
-/** Time limit of the sandbox for a block that may wait for its user; the terminal measures the time without that. */
+/** Time limit of the sandbox for a block that may wait for the user; the terminal measures the time without such waits. */
 const MAX_BLOCK_MS = 24 * 3_600_000;
 
 function formatErrors(result: ExecResult | undefined, interruptText = "KeyboardInterrupt"): string {

@@ -33,7 +33,7 @@ export class ReplBlocks {
     return this.#lines.length > 0;
   }
 
-  /** Adds a line. Returns the blocks that are now complete: none, one, or the previous block and this line. */
+  /** Adds a line. Returns the blocks that are now complete: none, a single block, or the previous block and this line. */
   push(line: string): string[] {
     const before = this.#endsBefore(line) ? this.end() : [];
     if (line.trim() === "" && !this.pending) return before;
@@ -48,7 +48,7 @@ export class ReplBlocks {
     return block === "" ? [] : [`${block}\n`];
   }
 
-  /** True if a line is not indented and so ends the statement before it. */
+  /** True if a line is not indented and so ends the previous statement. */
   #endsBefore(line: string): boolean {
     const last = this.#lines.findLast((other) => other.trim() !== "") ?? "";
     return this.pending && /^[^\s#]/.test(line) && !CLAUSE.test(line) && !last.startsWith("@") &&

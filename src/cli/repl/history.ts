@@ -4,7 +4,7 @@ const MAX_LINES = 1000;
 /** Longer lines, such as pasted data, are not saved. */
 const MAX_LINE_CHARACTERS = 10_000;
 
-/** History of input lines, saved in a file that only its owner can read. */
+/** History of input lines, saved in a file that only the owner can read. */
 export class ReplHistory {
   readonly #path: string;
   /** Newest first. */
@@ -35,6 +35,6 @@ async function save(path: string, lines: readonly string[], options: { append: b
     await Deno.mkdir(dirname(path), { recursive: true, mode: 0o700 });
     await Deno.writeTextFile(path, lines.map((line) => `${line}\n`).join(""), { ...options, mode: 0o600 });
   } catch {
-    // The session works without a history file: lines are then remembered until it ends.
+    // The session works without a history file: lines are then remembered until the session ends.
   }
 }

@@ -68,7 +68,7 @@ export function inputTool(
 }
 
 const MAX_COMPLETIONS = 200;
-/** Time for the completion of a word: it may call code of the user's classes. */
+/** Time for the completion of a word, which may call code of the user's classes. */
 const COMPLETION_MS = 500;
 const INDENT = "    ";
 

@@ -116,7 +116,7 @@ export class ReplTerminal implements Disposable {
     return line;
   }
 
-  /** Handles Ctrl-C. A terminal in raw mode reports it as a key, not as a signal. */
+  /** Handles Ctrl-C. A terminal in raw mode reports Ctrl-C as a key, not as a signal. */
   #interrupt(): void {
     if (this.#running) return this.#running.abort(new DOMException("Interrupted by Ctrl-C", "AbortError"));
     this.#blocks.end();

@@ -2,14 +2,14 @@ import { type Message, messageText } from "../../message.ts";
 import type { ToolRecord, Trajectory } from "../../rollout/trajectory.ts";
 import { type CallDifference, firstOtherCall } from "./recorded_calls.ts";
 
-/** A tool result of a turn that differs from the recorded one. */
+/** A tool result of a turn that differs from the recorded result. */
 export interface ReplayDifference {
   /** Number of the turn, from 1. */
   readonly turn: number;
-  /** The statuses and the text of the recorded turn and of its replay, normalized. */
+  /** The statuses and the text of the recorded turn and of the replay, normalized. */
   readonly recorded: string;
   readonly replayed: string;
-  /** First call of the turn's code that differs, if one does. */
+  /** First call of the turn's code that differs, if any. */
   readonly call?: CallDifference;
 }
 
@@ -49,7 +49,7 @@ function recordsOf({ toolResults }: Trajectory, turn: number): ToolRecord[] {
   return toolResults.filter((record) => record.turn === turn);
 }
 
-/** Returns the statuses of each turn's calls and the messages after its reply, as text. */
+/** Returns the statuses of each turn's calls and the messages after the reply, as text. */
 function resultsByTurn({ messages, turns, toolResults }: Trajectory): string[] {
   const groups: Message[][] = [];
   for (const message of messages.slice(firstReply(messages, turns))) {

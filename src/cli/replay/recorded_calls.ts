@@ -8,11 +8,11 @@ import type { CodeCall } from "../../tools/tool_result.ts";
 import { withMedia } from "../../sandbox/tool_value.ts";
 import { UsageError } from "../cli_errors.ts";
 
-/** A call of code that differs from the recorded one. */
+/** A call of code that differs from the recorded call. */
 export interface CallDifference {
-  /** Position of the block in its message, from 1. */
+  /** Position of the block in the message, from 1. */
   readonly block: number;
-  /** Position of the recorded call in its block, or of the first further one, from 1. */
+  /** Position of the recorded call in the block, or of the first further call, from 1. */
   readonly call: number;
   /** The calls as `search({"query":"x"})`, or `(no call)`. */
   readonly recorded: string;
@@ -51,7 +51,7 @@ export function recordedTools(
     ...spec,
     checksItself: true,
     checksInSandbox: "isChecked" in spec ? spec.isChecked : undefined,
-    timeoutMs: MAX_TIMER_MS, // a call that was interrupted waits for the end of its block
+    timeoutMs: MAX_TIMER_MS, // an interrupted call waits for the end of the block
     run: (args, context) => answers.answer({ tool: spec.name, arguments: args }, context),
   }));
   return { tools: answering, toolNames: namesOf(recorded ?? []) };
@@ -95,8 +95,8 @@ function untilAborted(signal: AbortSignal): Promise<never> {
 }
 
 /**
- * Takes the record of a call from the records that are left: the first one, or one that began before those in front of it
- * had ended, as the order of calls at the same time is not fixed.
+ * Takes the record of a call from the remaining records: the first record, or a record that began before the earlier
+ * records had ended, as the order of calls at the same time is not fixed.
  */
 function takeRecord(left: CodeCall[], call: NamedCall): CodeCall | undefined {
   const wanted = keyOf(call);
@@ -113,7 +113,7 @@ function takeRecord(left: CodeCall[], call: NamedCall): CodeCall | undefined {
   return undefined;
 }
 
-/** Returns the first call of a turn that differs from the recorded one, in its tool or its arguments. */
+/** Returns the first call of a turn that differs from the recorded call, in the tool or the arguments. */
 export function firstOtherCall(
   recorded: readonly ToolRecord[],
   replayed: readonly ToolRecord[],

@@ -141,7 +141,7 @@ async function runReplay(row: string, flags: ReplayFlags, signal: AbortSignal): 
   return different > 0 ? EXIT.error : EXIT.ok;
 }
 
-/** Opens the env of a file, if there is one. */
+/** Opens the env of a file, if any. */
 async function openEnv(
   flags: ReplayFlags,
   { stack, signal }: { stack: AsyncDisposableStack; signal: AbortSignal },
@@ -213,7 +213,7 @@ async function parseRow(row: string): Promise<{ path: string; number?: number }>
   );
 }
 
-/** A replayed block is bounded by its own limits only: the recorded calls were within those of their episode. */
+/** Only the block's own limits bound a replayed block: the recorded calls were within the limits of their episode. */
 const REPLAY_LIMITS = {
   maxCalls: Infinity,
   maxConcurrentCalls: Infinity,

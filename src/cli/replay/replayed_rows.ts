@@ -11,7 +11,7 @@ export interface ReplayedRow {
   readonly trajectory: Trajectory;
   /** Position in the file, from 1. */
   readonly row: number;
-  /** Answers the questions of its code from their rows, if its code asks. */
+  /** Answers the questions of the episode's code from their rows, if the code asks. */
   readonly answer?: AnswerSubCall;
 }
 
@@ -21,8 +21,8 @@ export function isQuestion({ parent }: Trajectory): boolean {
 }
 
 /**
- * Yields the episodes of a file, and the rows of questions. An episode whose code asks is yielded when the rows of its
- * questions were read, which follow after its own.
+ * Yields the episodes of a file, and the rows of questions. An episode whose code asks is yielded after the read of the
+ * questions' rows, which follow the episode's row.
  *
  * @throws {UsageError} if the row of a question is missing.
  */
@@ -58,7 +58,7 @@ interface WaitingEpisode extends ReplayedRow {
   readonly questions: Trajectory[];
 }
 
-/** Returns the number of questions of an episode, if it has reached its end. */
+/** Returns the number of questions of an episode that has reached the end. */
 function askedBy({ trajectory: { info = {} } }: ReplayedRow): number | undefined {
   return typeof info.sub_calls === "number" ? info.sub_calls : undefined;
 }

@@ -32,12 +32,12 @@ export interface EnvSetup extends RunnableBlocks {
   readonly tools?: RunTools | undefined;
   /** If set, prompts are also token ids, and trajectories record the tokens. */
   readonly tokenizer?: Tokenizer | undefined;
-  /** Scores each episode. Without it, episodes stay unscored. */
+  /** Scores each episode. By default, episodes stay unscored. */
   readonly grader?: Grader | undefined;
   /** Transforms in files, for chat envs. */
   readonly transforms?: readonly TransformFile[] | undefined;
   readonly systemPrompt?: string | undefined;
-  /** System message of env `python` for tasks without one. */
+  /** System message of env `python` for tasks without a system message. */
   readonly defaultSystem?: string | undefined;
   /** Timeout of a code block or tool call, in milliseconds. */
   readonly timeoutMs: number;
@@ -48,12 +48,12 @@ export interface EnvSetup extends RunnableBlocks {
   readonly workspace?: WorkspaceRun | undefined;
 }
 
-/** Makes the env of an episode. `resumed` is the saved part of an episode that it continues. */
+/** Makes the env of an episode. `resumed` is the saved part of an episode that the env continues. */
 export type MakeEnv = (task: Task, resumed?: InteractionResult) => Env | Promise<Env>;
 
 /** An env of the command line. */
 export interface EnvKind {
-  /** One line for a help text. */
+  /** A line for a help text. */
   readonly about: string;
   /**
    * Default maximum number of replies per episode.
@@ -67,9 +67,9 @@ export interface EnvKind {
   readonly editPrompt?: (text: string) => string;
   /** True if a reward is the gain over a baseline, not 1 for a right answer. */
   readonly rewardsGain?: boolean;
-  /** True if its episodes run Python, so that the base image is prepared before the first one. */
+  /** True if the env's episodes run Python, so that the base image is prepared before the first episode. */
   readonly runsPython?: boolean;
-  /** Prepares a run and opens what its episodes share. */
+  /** Prepares a run and opens the shared parts of the episodes. */
   open(setup: EnvSetup): MakeEnv | Promise<MakeEnv>;
 }
 
@@ -91,11 +91,11 @@ export const RLM_ENV = "rlm";
 /** Least run time of a block whose code asks a model, in milliseconds. */
 const RLM_BLOCK_MS = 600_000;
 
-/** Makes a recursive language model. `answer` answers the questions of its code. */
+/** Makes a recursive language model. `answer` answers the questions of the code. */
 export function rlmEnv(
   { answer, timeoutMs, ...options }: RlmEnvOptions & { timeoutMs: number; answer?: AnswerSubCall },
 ): RlmEnv {
-  // the time of a block has that of its questions
+  // the time of a block includes the time of the block's questions
   const env = new RlmEnv({ ...options, timeoutMs: Math.max(timeoutMs, RLM_BLOCK_MS) });
   if (answer !== undefined) env.answerSubCalls(answer);
   return env;
@@ -177,7 +177,7 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
     about: "work on files in a shell until submission, as in MLGym; needs --task, without --tasks",
     maxTurns: 50,
     rewardsGain: true,
-    // each command, and the first one beyond the maximum, may be requested four times
+    // each command, and the first command beyond the maximum, may be requested four times
     maxReplies: (turns) => 4 * (turns + 1),
     open: ({ workspace, maxTurns }) => {
       if (workspace === undefined) {
@@ -221,7 +221,7 @@ export async function openEnvFile(
   return await openPlugin({ path, ...grants }, envFile, owner);
 }
 
-/** Returns the env of a file as one of the command line. */
+/** Returns the env of a file as an env of the command line. */
 export function fileEnvKind(file: EnvFile, { parser }: { parser: () => ToolCallParser }): EnvKind {
   const { python, system } = file.description;
   return {
@@ -253,10 +253,10 @@ export function fileEnvKind(file: EnvFile, { parser }: { parser: () => ToolCallP
   };
 }
 
-/** Maximum replies of an episode if its env has no default. */
+/** Maximum replies of an episode whose env has no default. */
 export const DEFAULT_MAX_TURNS = 8;
 
-/** Opens a conversation with a user, which ends when the user ends it or at the maximum number of turns. */
+/** Opens a conversation with a user, which ends by the user's choice or at the maximum number of turns. */
 async function openToolUserEnv(
   { tauBench, maxTurns, tokenizer }: EnvSetup,
   resumed: InteractionResult | undefined,

@@ -16,13 +16,13 @@ export interface EpisodeFileOptions<T> {
   force?: boolean | undefined;
   /** True if the command has a flag `--resume`, for messages. */
   mayResume?: boolean | undefined;
-  /** File that is read while this one is written. */
+  /** File that is read while this file is written. */
   source?: string | undefined;
   /** Called with each episode that is kept. */
   onKeep?: ((episode: T) => void) | undefined;
 }
 
-/** File of episodes, one JSON line each. */
+/** File of episodes, a JSON line each. */
 export abstract class EpisodeFile<T> implements Disposable {
   readonly #path: string;
   readonly #file: Deno.FsFile;
@@ -36,13 +36,13 @@ export abstract class EpisodeFile<T> implements Disposable {
     this.#kind = kind;
   }
 
-  /** Returns true if the file had this episode, and counts it. Equal tasks are counted separately. */
+  /** Returns true if the file had this episode, and counts the episode. Equal tasks are counted separately. */
   abstract takeFinished(task: Task, sample: number): boolean;
 
   /**
    * Appends an episode.
    *
-   * @throws {UnwrittenError} if it cannot be written, for example on a full disk.
+   * @throws {UnwrittenError} if the episode cannot be written, for example on a full disk.
    */
   write(episode: T): Promise<void> {
     const written = this.#written.then(() => this.#writeLine(`${toEpisodeRow(episode, this.#kind)}\n`));
@@ -65,7 +65,7 @@ export abstract class EpisodeFile<T> implements Disposable {
 }
 
 /**
- * Opens a file for episodes and creates its folder.
+ * Opens a file for episodes and creates the folder.
  *
  * @throws {UsageError} if the file cannot be written or resumed, has content, is the source, or has the name of a
  * compressed file.
@@ -103,7 +103,7 @@ async function requireOther(path: string, source: string): Promise<void> {
   throw new UsageError(`Cannot write '${path}' as it must not be the file that is read`);
 }
 
-/** Returns the size of a file in bytes; 0 if it is not a regular file, for example a pipe. */
+/** Returns the size of a file in bytes; 0 for anything but a regular file, for example a pipe. */
 async function sizeOf(path: string): Promise<number> {
   try {
     const { isFile, size } = await Deno.stat(path);
@@ -126,7 +126,7 @@ export interface EpisodeKind<T> extends EpisodeRowOptions<T> {
   keeps(episode: T): boolean;
 }
 
-/** Callbacks that receive the episodes of a file before it is changed. If one throws, the file is unchanged. */
+/** Callbacks that receive the episodes of a file before a change. If a callback throws, the file is unchanged. */
 export interface ResumeCallbacks<T> {
   /** Called with each episode that is kept. */
   onKeep: (episode: T) => void;
@@ -138,7 +138,7 @@ export interface ResumeCallbacks<T> {
 
 type ReadLine<T> =
   | { readonly text: string; readonly episode: T }
-  /** The line was cut off while it was written. */
+  /** The line was cut off during the write. */
   | { readonly isTorn: true }
   | { readonly damage: unknown };
 
@@ -149,7 +149,7 @@ const MAX_DESCRIBED = 10;
  * Prepares a file of episodes for `--resume`: removes a partial last line, failed episodes and damaged lines, which are
  * played again. A file with damaged lines is kept as `FILE.damaged`, and stderr names them.
  *
- * @throws {UsageError} if the file has another format, or a newer version of it; it is then unchanged.
+ * @throws {UsageError} if the file has another format, or a newer version of the format; the file is then unchanged.
  */
 export async function prepareResume<T>(
   path: string,
@@ -181,11 +181,11 @@ export async function prepareResume<T>(
     if (damages.length > 0) await keepDamaged(path, damages);
     await Deno.rename(copy, path);
   } finally {
-    await Deno.remove(copy).catch(() => {}); // it was renamed to the file, or never created
+    await Deno.remove(copy).catch(() => {}); // the draft was renamed to the file, or never created
   }
 }
 
-/** Renames a damaged file and describes its damages on stderr. */
+/** Renames a damaged file and describes the damages on stderr. */
 async function keepDamaged(path: string, damages: readonly unknown[]): Promise<void> {
   await Deno.rename(path, `${path}.damaged`);
   const described = damages.slice(0, MAX_DESCRIBED).map((damage) =>

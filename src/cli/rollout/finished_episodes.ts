@@ -21,7 +21,7 @@ export class FinishedEpisodes {
     addTo(this.#said, task);
   }
 
-  /** Returns true if the episode was played, and counts it. Equal tasks are counted separately. */
+  /** Returns true if the episode was played, and counts the episode. Equal tasks are counted separately. */
   take(task: Task, sample: number): boolean {
     return this.#counts.take(episodeKeyOf(task, sample));
   }
@@ -29,7 +29,7 @@ export class FinishedEpisodes {
   /**
    * Refuses tasks that have the id of a played task but another content.
    *
-   * @throws {UsageError} if there is one.
+   * @throws {UsageError} if there is such a task.
    */
   async requireSame(tasks: AsyncIterable<Task>): Promise<void> {
     const found = new Map<string, Set<string>>();
@@ -51,12 +51,12 @@ function addTo(said: Map<string, Set<string>>, task: Task): void {
 
 /** A record of episodes finished by an earlier run. */
 export interface EpisodeStore {
-  /** Returns true if the episode was played, and counts it. Tasks with the same id are counted separately. */
+  /** Returns true if the episode was played, and counts the episode. Tasks with the same id are counted separately. */
   takeFinished(task: Task, sample: number): boolean;
 }
 
 /**
- * Episodes that a run still has to play after an earlier run: those that are missing in any of its files. The files
+ * Episodes that a run still has to play after an earlier run: episodes that are missing in any file of the run. The files
  * may hold different episodes.
  */
 export class RemainingEpisodes {
@@ -73,7 +73,7 @@ export class RemainingEpisodes {
     this.#samples = samples;
   }
 
-  /** Adds a task. It must be added once, before its episodes are queried. */
+  /** Adds a task. A task must be added once, before the task's episodes are queried. */
   add(task: Task): void {
     const samples = Array.from({ length: this.#samples }, (_, at) => at + 1);
     const had = this.#files.map((file) =>
@@ -101,7 +101,7 @@ export class RemainingEpisodes {
   }
 }
 
-/** Key of an episode in a run. It includes the task's content, as two tasks may have the same id. */
+/** Key of an episode in a run. The key includes the task's content, as two tasks may have the same id. */
 export function episodeKeyOf(task: Task, sample: number): string {
   return keyOf(task.id, hashTask(task), sample);
 }
@@ -141,7 +141,7 @@ export class Multiset {
     return copy;
   }
 
-  /** Removes a name. Returns false if it is not contained. */
+  /** Removes a name. Returns false if the name is not contained. */
   take(name: string): boolean {
     const count = this.count(name);
     if (count > 1) this.#counts.set(name, count - 1);

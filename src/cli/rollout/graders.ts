@@ -32,7 +32,7 @@ export interface GraderFlags extends PythonFileFlags {
   server?: WatchedServerOptions;
 }
 
-/** A grader of the registry, or one in a file. */
+/** A grader of the registry, or a grader in a file. */
 export type GraderChoice = GraderEntry | PluginFile;
 
 /**
@@ -40,7 +40,7 @@ export type GraderChoice = GraderEntry | PluginFile;
  *
  * @throws {UsageError} if the name is unknown.
  */
-export function chooseGrader(name: string, { graderAllow = [] }: GraderFlags): GraderChoice | undefined {
+function chooseGrader(name: string, { graderAllow = [] }: GraderFlags): GraderChoice | undefined {
   const grants = { allow: graderAllow, allowFlag: "--grader-allow" };
   if (isGrantable(name)) return { path: name, ...grants };
   refuseGrants(grants);
@@ -72,8 +72,8 @@ const SERVED_SIZE = 2;
 /**
  * Makes the grader of a run.
  *
- * @throws {UsageError} if it needs a policy that the flags do not name, or wheels that are not downloaded, or if its
- * file does not start.
+ * @throws {UsageError} if the grader needs a policy that the flags do not name, or wheels that are not downloaded, or if
+ * the file does not start.
  */
 export async function openGrader(
   entry: GraderChoice,
@@ -99,7 +99,7 @@ export async function openGrader(
   return workers.guardParts(await (entry.needs === "math-verify" ? rethrowAsUsageError(make) : make()));
 }
 
-/** A grader of a run, with the weight of its score. */
+/** A grader of a run, with the weight of the score. */
 export interface WeightedGrader {
   /** Name or path, as given. */
   readonly name: string;
@@ -107,7 +107,7 @@ export interface WeightedGrader {
   readonly choice: GraderChoice;
 }
 
-/** Grader of a run whose options name none. */
+/** Grader of a run whose options name no grader. */
 export const DEFAULT_GRADER = "number_match";
 
 /**
@@ -125,7 +125,7 @@ export function chooseGraders(values: readonly string[], flags: GraderFlags): We
   }
   const hasFile = named.some(({ name }) => isGrantable(name));
   return named.flatMap(({ name, weight }) => {
-    // the permissions are those of the files
+    // the permissions are for the files
     const choice = chooseGrader(name, hasFile && !isGrantable(name) ? {} : flags);
     return choice === undefined ? [] : [{ name, weight, choice }];
   });
@@ -142,8 +142,8 @@ function parseWeight(value: string): { name: string; weight: number } {
 }
 
 /**
- * Makes the graders of a run: one alone with the weight 1 as it is, and others as the sum of weight times score, with
- * each score among the parts of the reward.
+ * Makes the graders of a run: a single grader with the weight 1 unchanged, and others as the sum of weight times score,
+ * with each score among the parts of the reward.
  *
  * @throws {UsageError} as {@linkcode openGrader} does, or if two graders have the same name.
  */
@@ -163,8 +163,8 @@ export async function openGraders(
 }
 
 /**
- * Returns the graders that a server offers: all that need no policy, and `math_verify` if its wheels are there. Each is
- * made at its first grade.
+ * Returns the graders that a server offers: all that need no policy, and `math_verify` if the wheels are there. Each
+ * grader is made at the first grade.
  */
 export async function openServedGraders(
   flags: { cacheDir?: string },

@@ -17,13 +17,13 @@ import { TAU_BENCH } from "./envs/tau_bench.ts";
 import { USER_STRATEGIES, USERS } from "./envs/users.ts";
 import { WORKSPACE_ENV } from "./envs/workspace.ts";
 
-/** One option of `paddock rollout`. */
+/** An option of `paddock rollout`. */
 export interface RolloutOptionRow extends OptionRow {
   /** Envs that support the option. @default all */
   readonly envs?: readonly string[];
-  /** True if the task and agent files of a workspace set it. */
+  /** True if the task and agent files of a workspace set the option. */
   readonly isSetByWorkspace?: boolean;
-  /** False if the option does not change what an episode is, so that the record of a run leaves it out. @default true */
+  /** False if the option does not change episodes, so that the record of a run leaves the option out. @default true */
   readonly isKept?: boolean;
 }
 

@@ -18,13 +18,13 @@ export class PartialEpisodes {
   /** Episodes being continued. */
   readonly #taken = new Map<string, InteractionResult>();
 
-  /** `path` is the file of episodes; the copy is beside it. */
+  /** `path` is the file of episodes; the copy is beside the file. */
   constructor(path: string) {
     this.#copy = `${path}.stopped`;
   }
 
   /**
-   * Refuses to start over if a killed run has left a copy, since its episodes would be lost.
+   * Refuses to start over if a killed run has left a copy, since the copy's episodes would be lost.
    *
    * @throws {UsageError} if there is a copy.
    */
@@ -51,7 +51,7 @@ export class PartialEpisodes {
     }
   }
 
-  /** Adds an unfinished episode. An episode that failed by itself is played again from its start. */
+  /** Adds an unfinished episode. An episode that failed by itself is played again from the start. */
   add(result: InteractionResult): void {
     const key = resultKeyOf(result);
     if (failedByItself(result)) this.#waiting.delete(key);
@@ -89,7 +89,7 @@ export class PartialEpisodes {
     return result;
   }
 
-  /** Returns the longer one of a finished episode and its earlier part. */
+  /** Returns the longer of a finished episode and the earlier part. */
   end(result: InteractionResult): InteractionResult {
     const key = resultKeyOf(result);
     const before = this.#taken.get(key);

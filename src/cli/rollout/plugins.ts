@@ -9,7 +9,7 @@ import { isPythonPath, printFor } from "./python_files.ts";
 /** Help text of an option that names permissions. */
 export const ALLOW_HELP = "read, write, net, env, sys or import, as in net=localhost:8000; repeatable";
 
-/** A file that the user gave in place of a name, with the permissions of its process. */
+/** A file that the user gave in place of a name, with the permissions of the file's process. */
 export interface PluginFile {
   readonly path: string;
   /** Flag that grants permissions, such as `--grader-allow`. */
@@ -62,7 +62,7 @@ export interface TransformFlags {
 /**
  * Starts the files of `--transform`, in order.
  *
- * @throws {UsageError} if one does not start.
+ * @throws {UsageError} if a file does not start.
  */
 export async function openTransforms(
   { transform: paths = [], transformAllow: allow = [] }: TransformFlags,

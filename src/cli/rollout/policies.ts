@@ -30,12 +30,12 @@ export interface ResolvedPolicy {
   readonly isServer?: boolean;
   /** True if a model may read the messages: not with a script or the calculator. */
   readonly isModel?: boolean;
-  /** Called with each task, in the order of the file, before it is played. */
+  /** Called with each task, in the order of the file, before the task is played. */
   readonly onTask?: (task: Task) => void;
 }
 
 interface PolicyKind {
-  /** One line for a help text. */
+  /** A line for a help text. */
   readonly about: string;
   /** True if a server samples the replies. */
   readonly isServer?: boolean;
@@ -93,7 +93,7 @@ export const SERVER_POLICIES = "openai:URL, sglang:URL or llamacpp:URL";
 /**
  * Returns the policy that `--policy` names.
  *
- * @throws {UsageError} if the name is unknown, an option of the policy is missing, or its file does not start.
+ * @throws {UsageError} if the name is unknown, an option of the policy is missing, or the policy's file does not start.
  */
 export async function resolvePolicy(name: string, given: PolicySetup): Promise<ResolvedPolicy> {
   const setup = given.maxTokens === 0
@@ -139,7 +139,7 @@ async function openPolicy(
   return { policy, isRemote: grantsAny(parseGrants(plugin).net), isModel: true };
 }
 
-/** Returns a policy that sends the replies of a task, or else computes its reference solution. */
+/** Returns a policy that sends the replies of a task, or else computes the task's reference solution. */
 function taskPolicy(): Policy {
   const scripted = scriptedPolicy();
   const calculator = calculatorPolicy();

@@ -12,7 +12,7 @@ export interface ProgressOptions {
   /** Total number of episodes, if known. */
   total?: number | undefined;
   sink: TextSink;
-  /** If true, redraws one line with a bar; else writes plain lines. */
+  /** If true, redraws a line with a bar; else writes plain lines. */
   isTerminal: boolean;
   /** Time between two lines, in milliseconds. @default 100 on a terminal, else 5_000 */
   intervalMs?: number | undefined;
@@ -78,7 +78,7 @@ export class Progress implements AsyncDisposable {
 
 const WIDTH = 24;
 
-/** Figures of a run that its progress shows. */
+/** Figures of a run that the progress shows. */
 export type ProgressFigures =
   & Pick<Summary, "episodes" | "running" | "failed" | "meanReward" | "episodesPerSecond">
   & Partial<Pick<Summary, "cut" | "tokensPerSecond">>;
@@ -92,7 +92,7 @@ export interface ProgressBarOptions {
 }
 
 /**
- * Formats the progress as one line, with a bar if the number of episodes is known. In a narrow terminal the bar becomes
+ * Formats the progress as a line, with a bar if the number of episodes is known. In a narrow terminal the bar becomes
  * shorter and whole parts are left out, least important first; the rate and the remaining time stay longest.
  */
 export function formatProgressBar(summary: ProgressFigures, options: ProgressBarOptions = {}): string {

@@ -41,15 +41,15 @@ export function pythonProfileOption(): Option {
   ).default("python");
 }
 
-/** True if a path is that of a Python file. */
+/** True for the path of a Python file. */
 export function isPythonPath(path: string): boolean {
   return /\.py$/i.test(path);
 }
 
 /**
- * Loads a Python file in sandboxes of its own. What it prints goes to stderr.
+ * Loads a Python file in separate sandboxes. Printed text goes to stderr.
  *
- * @throws {UsageError} if it cannot be read or does not load, or its profile is wrong.
+ * @throws {UsageError} if the file cannot be read or does not load, or the profile is wrong.
  */
 export async function openPythonFile<Opened>(
   path: string,
@@ -67,7 +67,7 @@ export async function openPythonFile<Opened>(
   return await rethrowAsUsageError(() => open(path, { pool, onPrint, signal }), { kinds: [SandboxError] });
 }
 
-/** Prints what a file printed to stderr, with its name before each line. */
+/** Prints a file's output to stderr, with the file's name before each line. */
 export function printFor(path: string, text: string): void {
   const { stderr } = currentIo();
   const start = stderr.isTerminal() ? "\r\x1b[K" : ""; // the progress may have drawn a line

@@ -227,7 +227,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     }
   }
   await announceFiles(flags);
-  // a run with a file continues when its stdout is closed
+  // a run with a file continues when stdout is closed
   const stdout = out === undefined && training === undefined
     ? currentIo().stdout
     : ignoreBrokenPipe(currentIo().stdout);
@@ -271,7 +271,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
 /**
  * Checks the flags of a run of recursive language models.
  *
- * @throws {UsageError} if its code cannot ask, or its episodes cannot be continued.
+ * @throws {UsageError} if the code cannot ask, or the episodes cannot be continued.
  */
 function requireRlm({ resume, branch }: RolloutFlags, { name, hostTools }: Profile): void {
   if (!hostTools) {
@@ -286,7 +286,7 @@ function requireRlm({ resume, branch }: RolloutFlags, { name, hostTools }: Profi
   );
 }
 
-/** Describes a run with the defaults that depend on its env and policy. */
+/** Describes a run with the defaults that depend on the env and the policy. */
 async function describeFlags(
   flags: RolloutFlags,
   { maxTurns, ...run }: { maxTurns: number; resolved: ResolvedPolicy; env: EnvFile | undefined },
@@ -299,7 +299,7 @@ async function describeFlags(
   return await describeRun({ flags: { ...flags }, effective, args: flags.args ?? [] });
 }
 
-/** Returns the default system message of a run, if it has one. */
+/** Returns the default system message of a run, if any. */
 function systemOf(
   flags: RolloutFlags,
   { resolved, env }: { resolved: ResolvedPolicy; env: EnvFile | undefined },
@@ -314,7 +314,10 @@ function isRewarded(env: EnvFile | undefined): boolean {
   return env !== undefined && (env.description.hooks.has("reward") || env.description.hooks.has("step"));
 }
 
-/** Returns the name of a grader that gives no score without an answer, if the run has one and nothing else rewards. */
+/**
+ * Returns the name of a grader that gives no score without an answer, if the run has such a grader and nothing else
+ * rewards.
+ */
 function answerReaderOf(flags: RolloutFlags): string | undefined {
   if (flags.transform !== undefined) return undefined;
   const names = flags.grader ?? (isPluginPath(flags.env) ? [] : [DEFAULT_GRADER]); // a file of an env may reward
@@ -322,10 +325,10 @@ function answerReaderOf(flags: RolloutFlags): string | undefined {
 }
 
 /**
- * Checks that there is a task, and that the first rows have the columns of one, before the file of an earlier run is
- * touched. A source that can be read only once, such as a pipe, is checked when it has been played.
+ * Checks that there is a task, and that the first rows have the columns of a task, before the file of an earlier run is
+ * touched. A source that can be read only once, such as a pipe, is checked after the play.
  *
- * @throws {UsageError} if the tasks cannot be read, there is none, or their grader needs an answer that another column
+ * @throws {UsageError} if the tasks cannot be read, there is no task, or the grader needs an answer that another column
  * may have.
  */
 async function requireTasks(
@@ -359,7 +362,7 @@ async function requireTasks(
   await announceColumns(columns, reader);
 }
 
-/** Prints the columns that were found by their names or by options, as another one may be meant. */
+/** Prints the columns that were found by their names or by options, as another column may be meant. */
 async function announceColumns({ query, answer }: FoundColumns, reader: string | undefined): Promise<void> {
   const from = answer === undefined ? "no answer" : `answer from '${answer}'`;
   const unscored = reader === undefined ? "" : `; without answers, grader '${reader}' gives no scores`;

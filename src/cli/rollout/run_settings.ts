@@ -22,13 +22,13 @@ const ROWS: OptionTable<RolloutOptionRow> = ROLLOUT_OPTIONS;
 export interface RunDescription {
   /** All options of the run by name. */
   readonly flags: Readonly<Record<string, unknown>>;
-  /** Values in place of those of options, such as defaults that depend on the env. */
+  /** Values in place of options' values, such as defaults that depend on the env. */
   readonly effective: Readonly<Record<string, RunSetting | undefined>>;
   /** Arguments of the command line. */
   readonly args: readonly string[];
 }
 
-/** Describes a run from its options. Files that options name are hashed. */
+/** Describes a run from the options. Files that options name are hashed. */
 export async function describeRun({ flags, effective, args }: RunDescription): Promise<PlayedRun> {
   const settings: Record<string, RunSetting> = {};
   for (const [name, row] of Object.entries(ROWS)) {
@@ -74,7 +74,7 @@ async function hashData(tasks: string, split: string | undefined): Promise<Playe
   })));
 }
 
-/** Returns the SHA-256 of a file in hexadecimal digits; `undefined` if it is not a readable file. */
+/** Returns the SHA-256 of a file in hexadecimal digits; `undefined` if the path is not a readable file. */
 async function hashFile(path: string): Promise<string | undefined> {
   const info = await Deno.stat(path).catch(() => undefined); // many values of options are no paths
   if (!info?.isFile) return undefined;
@@ -125,9 +125,9 @@ export async function requireSameSettings(path: string, { settings }: PlayedRun)
   );
 }
 
-/** Records a run beside its file of episodes, after the runs that it continues. A device or a pipe has no record. */
+/** Records a run beside the file of episodes, after the earlier runs of the file. A device or a pipe has no record. */
 export async function recordRun(path: string, run: PlayedRun, options: { resume: boolean }): Promise<void> {
-  const info = await Deno.stat(path).catch(() => undefined); // it is created with the first episode
+  const info = await Deno.stat(path).catch(() => undefined); // the file is created with the first episode
   if (info !== undefined && !info.isFile) return;
   const earlier = options.resume ? (await readRunRecord(path))?.runs ?? [] : [];
   await writeRunRecord(path, { format: RUN_RECORD_FORMAT, runs: [...earlier, run] });
@@ -142,7 +142,7 @@ export interface GradeRecordOptions {
   readonly args: readonly string[];
 }
 
-/** Options of `grade` that decide about its rewards. */
+/** Options of `grade` that decide about rewards. */
 const GRADE_SETTINGS = ["grader", "graderAllow", "judge", "judgeModel"];
 
 /**

@@ -9,7 +9,7 @@ export type WatchedServerOptions = Pick<ModelServerOptions, "waitMs" | "onAway" 
 /** Default seconds that a run waits for a server that has answered before. */
 export const DEFAULT_SERVER_WAIT = 600;
 
-/** The model servers of a run: of its policy, its simulated users and its judge. */
+/** The model servers of a run: of the policy, the simulated users and the judge. */
 export class ServerWatch {
   /** Error that all later episodes would have too. */
   unusable: PolicyError | undefined;

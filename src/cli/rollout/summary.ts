@@ -11,7 +11,7 @@ export interface SummaryOptions {
   samples?: number;
   /** True if a reward is the gain over a baseline; else a reward of 1 counts as right. @default false */
   rewardsGain?: boolean | undefined;
-  /** Maximum tokens of a reply, if the user has not chosen it. */
+  /** Maximum tokens of a reply, if the user has not chosen a maximum. */
   defaultMaxTokens?: number | undefined;
 }
 
@@ -49,7 +49,7 @@ export class Summary {
     this.#groups = new GroupScores(samples, { isRight: (reward) => this.#isRight(reward) });
   }
 
-  /** Number of finished episodes, including those of an earlier run. */
+  /** Number of finished episodes, including episodes of an earlier run. */
   get episodes(): number {
     return this.#episodes;
   }
@@ -84,7 +84,7 @@ export class Summary {
     return (this.#episodes - this.#earlier) / ((performance.now() - this.#startMs) / 1000);
   }
 
-  /** Records a reply of a running episode, so that its tokens count before the episode ends. */
+  /** Records a reply of a running episode, so that the reply's tokens count before the episode ends. */
   recordReply({ usage }: Pick<Reply, "usage">): void {
     this.#repliedTokens += usage?.replyTokens ?? 0;
   }
@@ -226,7 +226,7 @@ class TokenCounts {
 /** Maximum number of finish reasons that are counted by name. A server may send any text. */
 const MAX_REASONS = 8;
 
-/** Returns a failure as one line. It may contain text of a server, so it is escaped. */
+/** Returns a failure as a line. A failure may contain text of a server, so the line is escaped. */
 function failureText({ boundary, message, fault }: EpisodeFailure): string {
   const hint = boundary === "policy" && fault === "timeout"
     ? "; --max-tokens shortens replies, --request-timeout-ms waits longer"
@@ -243,7 +243,7 @@ interface Group {
   readonly rewards: number[];
 }
 
-/** Statistics of the groups of a run. A group is all episodes of one task. */
+/** Statistics of the groups of a run. A group is all episodes of a task. */
 class GroupScores {
   readonly #samples: number;
   readonly #isRight: (reward: number) => boolean;
@@ -308,7 +308,7 @@ const COLUMNS: readonly { readonly name: string; readonly isWord?: true }[] = [
   { name: "tools", isWord: true },
 ];
 
-/** Table of the episodes of a short run, one line each. */
+/** Table of the episodes of a short run, a line each. */
 export class SummaryTable {
   readonly #rows: string[][] = [];
   #episodes = 0;

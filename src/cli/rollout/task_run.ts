@@ -45,7 +45,7 @@ export interface TaskRunOptions {
   /** Factor of the limits of time of programs. */
   timeScale?: number | undefined;
   makeEnv: MakeEnv;
-  /** Called with each task, in the order of the file, before it is played. */
+  /** Called with each task, in the order of the file, before the task is played. */
   onTask?: ((task: Task) => void) | undefined;
   /** Number of episodes per task. */
   samples: number;
@@ -58,11 +58,11 @@ export interface TaskRunOptions {
   limits?: EpisodeLimits | undefined;
   /** Points at which each episode branches. */
   branch?: readonly BranchPoint[] | undefined;
-  /** Statistics of the run. They may include those of an earlier run. */
+  /** Statistics of the run. They may include statistics of an earlier run. */
   summary: Summary;
-  /** If true, prints one JSON line per trajectory to stdout and the table to stderr. */
+  /** If true, prints a JSON line per trajectory to stdout and the table to stderr. */
   json?: boolean | undefined;
-  /** File to which each finished episode is written at once. Episodes that it contains are not played. */
+  /** File to which each finished episode is written at once. Episodes of the file are not played. */
   out?: TrajectoryFile | undefined;
   /** Records tokens and writes a training row per episode. */
   training?: TrainingRun | undefined;
@@ -75,7 +75,7 @@ export interface TaskRunOptions {
   signal: AbortSignal;
 }
 
-/** The error of a run that ends before its tasks, as its next episodes would fail too. */
+/** The error of a run that ends before the tasks, as the next episodes would fail too. */
 class RunEndedError extends Error {}
 
 /** A run over the tasks of a file. */
@@ -120,7 +120,7 @@ class TaskRun {
     const count = typeof tasks === "string"
       ? await countTasks(tasks, limit)
       : Math.min(tasks.length, limit ?? Infinity);
-    // an episode that ends before a branch has none, so the number of those of a tree is not known
+    // an episode that ends before a branch has no branches, so the number of a tree's episodes is unknown
     const total = count === undefined || branch ? undefined : count * samples;
     const groups = new EpisodeGroups((id) => branch ? 1 : this.#unfinished.remainingCount(id));
     await using progress = new Progress({
@@ -214,14 +214,14 @@ class TaskRun {
     });
   }
 
-  /** Writes an episode to the files that lack it, first to `out`: a training row can be made from its line. */
+  /** Writes an episode to the files that lack it, first to `out`: a training row can be made from that line. */
   async #write(trajectory: Trajectory): Promise<void> {
     const { out, training } = this.#options;
     if (out && this.#unfinished.isMissing(out, trajectory)) await out.write(trajectory);
     if (training && this.#unfinished.isMissing(training.file, trajectory)) await training.write(trajectory);
   }
 
-  /** Throws for an invalid row, so that it becomes a failed episode. */
+  /** Throws for an invalid row, so that the row becomes a failed episode. */
   #makeEnv(task: Task, resumed: InteractionResult | undefined): Env | Promise<Env> {
     const fault = this.#faults.get(task);
     if (fault !== undefined) throw fault;
@@ -279,7 +279,7 @@ function isUnreadable(error: unknown): error is Error {
 }
 
 /**
- * Plays the tasks of a file and prints the results. The printed episodes of one task are adjacent; a file has the
+ * Plays the tasks of a file and prints the results. The printed episodes of a task are adjacent; a file has the
  * episodes in the order in which they ended.
  *
  * Returns the exit code: 0, 1 if an episode failed at a boundary, 2 if the tasks cannot be read, 74 if an episode
@@ -312,7 +312,7 @@ export class StartupFailureWarning {
   #failures = 0;
   #isDone = false;
 
-  /** Adds an episode. Returns the warning when it is due, once. */
+  /** Adds an episode. Returns the warning when due, once. */
   add({ error, turns, cut, unscored = "" }: Trajectory): string | undefined {
     if (this.#isDone) return undefined;
     const isServerFailure = error?.fault === "unreachable" || error?.fault === "refused";
@@ -336,7 +336,7 @@ export class EpisodeGroups {
     this.#expected = expected;
   }
 
-  /** Adds an episode. Returns its group in the order of samples if it is complete, else nothing. */
+  /** Adds an episode. Returns the group in the order of samples if the group is complete, else nothing. */
   add(trajectory: Trajectory): Trajectory[] {
     const { id } = trajectory.task;
     const group = [...this.#open.get(id) ?? [], trajectory];

@@ -32,7 +32,7 @@ export interface ToolFlags extends PythonFileFlags {
   /** Call style. */
   calls?: string;
   /**
-   * Who calls the tools: the model in its replies, the code of its Python blocks, or both, with commas between.
+   * Who calls the tools: the model in replies, the code of Python blocks, or both, with commas between.
    *
    * @default "model"
    */
@@ -44,24 +44,25 @@ export interface ToolFlags extends PythonFileFlags {
 }
 
 /** Who may call the tools of a run. */
-export const TOOL_CALLERS: readonly AllowedCaller[] = ["model", "code"];
+const TOOL_CALLERS: readonly AllowedCaller[] = ["model", "code"];
 
 /** The tools that all episodes of a run share. */
 export interface RunTools {
   /** True if the code of Python blocks may call them. */
   readonly areForCode: boolean;
-  /** Tools that need no episode: those of TypeScript files and of MCP servers. */
+  /** Tools that need no episode: tools of TypeScript files and of MCP servers. */
   readonly shared: readonly Tool[];
   /** Where code finds them. */
   readonly names: CodeToolNames | undefined;
-  /** Makes the transforms of one episode. */
+  /** Makes the transforms of an episode. */
   readonly transforms: () => readonly Transform[];
-  /** Makes the transforms of one episode whose code gets recorded results. */
+  /** Makes the transforms of an episode whose code gets recorded results. */
   readonly transformsOfModel: () => readonly Transform[];
 }
 
 /**
- * Opens the tools that all episodes of a run share. It starts the servers, so that a server that cannot start is reported once and not by each episode.
+ * Opens the tools that all episodes of a run share. Starts the servers, so that a server that cannot start is reported
+ * once and not by each episode.
  *
  * @param options `size` is the number of episodes that run at the same time.
  * @throws {UsageError} if a tool or server cannot be opened.
@@ -105,7 +106,7 @@ function parseCallers(text: string | undefined): readonly AllowedCaller[] {
   );
 }
 
-/** Opens Python files with tools, each in sandboxes of its own. */
+/** Opens Python files with tools, each in separate sandboxes. */
 async function openPythonTools(
   paths: readonly string[],
   options: { flags: PythonFileFlags; owner: PythonFileOwner },
@@ -117,7 +118,7 @@ async function openPythonTools(
 
 /** Tools in files. */
 export interface ToolFiles {
-  /** Tools of TypeScript files, each in its own process, which all episodes share. */
+  /** Tools of TypeScript files, each in a separate process, which all episodes share. */
   readonly tools: readonly Tool[];
   /** Tools of Python files, which run in a session of each episode. */
   readonly ofPython: readonly PythonTools[];
@@ -126,7 +127,7 @@ export interface ToolFiles {
 /**
  * Opens tool files.
  *
- * @throws {UsageError} if one cannot be opened, or two tools have the same name.
+ * @throws {UsageError} if a file cannot be opened, or two tools have the same name.
  */
 export async function openToolFiles(
   paths: readonly string[],
@@ -156,7 +157,7 @@ interface McpTools {
   readonly transform: (allowedCallers: readonly AllowedCaller[]) => Transform;
 }
 
-/** Loads the MCP library on demand, since it takes longer to load than all other modules. */
+/** Loads the MCP library on demand, since the library takes longer to load than all other modules. */
 async function openServers(
   servers: Record<string, McpServer>,
   options: Omit<ConstructorParameters<typeof ToolTransform>[0], "tools"> & {
@@ -207,7 +208,7 @@ function serversOf(value: unknown): Record<string, unknown> | undefined {
   return isObject(servers) && Object.values(servers).every(isObject) ? servers : undefined;
 }
 
-/** Checks the outer structure only; the client that starts a server checks its keys. */
+/** Checks the outer structure only; the client that starts a server checks the server's keys. */
 function placed(server: unknown, folder: string): McpServer {
   const { module, cwd, ...rest } = server as Record<string, unknown>;
   if ("url" in rest) return rest as unknown as McpServer;

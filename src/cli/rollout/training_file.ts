@@ -20,7 +20,7 @@ const INTERACTIONS = {
   keeps: ({ status }: InteractionResult) => status !== "aborted",
 };
 
-/** File of `--train-out`, with one training row per episode, including partial ones. */
+/** File of `--train-out`, with a training row per episode, including partial episodes. */
 export class TrainingFile extends EpisodeFile<InteractionResult> {
   readonly #finished: Multiset;
   readonly #stopped: PartialEpisodes;
@@ -69,13 +69,13 @@ export class TrainingFile extends EpisodeFile<InteractionResult> {
     return this.#stopped.take(task, sample);
   }
 
-  /** Writes an episode. If a continued episode is shorter than before, writes its earlier part. */
+  /** Writes an episode. If a continued episode is shorter than before, writes the earlier part. */
   override async write(result: InteractionResult): Promise<void> {
     await super.write(this.#stopped.end(result));
   }
 
   /**
-   * Writes the episodes of the run's other file that this one lacks, if that file has their tokens. Returns the
+   * Writes the episodes of the run's other file that this file lacks, if that file has their tokens. Returns the
    * episodes that are then in both.
    */
   async *fillFrom(
@@ -101,7 +101,7 @@ export class TrainingFile extends EpisodeFile<InteractionResult> {
   }
 }
 
-/** Rollout for a trainer: records tokens and writes one row per episode. */
+/** Rollout for a trainer: records tokens and writes a row per episode. */
 export class TrainingRun {
   readonly file: TrainingFile;
   readonly tokens: TokenOptions;

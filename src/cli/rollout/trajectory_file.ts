@@ -33,7 +33,7 @@ const TRAJECTORIES = {
   keeps: ({ error }: Trajectory) => error === undefined,
 };
 
-/** File of `--out`, with one trajectory per line. */
+/** File of `--out`, with a trajectory per line. */
 export class TrajectoryFile extends EpisodeFile<Trajectory> {
   readonly #finished: FinishedEpisodes;
 
@@ -60,7 +60,7 @@ export class TrajectoryFile extends EpisodeFile<Trajectory> {
     return new TrajectoryFile(path, file, finished);
   }
 
-  /** Reads the episodes of an earlier run. Call it before the first write. */
+  /** Reads the episodes of an earlier run. Call this method before the first write. */
   async *finished(): AsyncGenerator<Trajectory> {
     if (!this.#finished.isEmpty) yield* readTrajectories(this.#path);
   }
@@ -98,7 +98,7 @@ export interface RolloutFileFlags extends ColumnFlags {
 }
 
 /**
- * Opens the file of a run, if it has one, and adds earlier episodes to the summary.
+ * Opens the file of a run, if any, and adds earlier episodes to the summary.
  *
  * @throws {UsageError} if the file cannot be written or belongs to another run.
  */
@@ -111,7 +111,7 @@ export async function openTrajectoryFile(
   const graderNames = chooseGraders(grader, {}).map(({ name }) => name).join(", ") || "none";
   const onKept = (trajectory: Trajectory) => {
     requireSameRun(trajectory, { out, policy: name, grader: graderNames });
-    if (trainOut === undefined) summary.addEarlier(trajectory); // otherwise it may be played again
+    if (trainOut === undefined) summary.addEarlier(trajectory); // otherwise the episode may be played again
   };
   return await TrajectoryFile.open(out, {
     resume,
@@ -167,7 +167,7 @@ export function requireSameRun(trajectory: Trajectory, { out, policy, grader }: 
 }
 
 /**
- * Refuses an episode of another tokenizer, since token ids of both must not be mixed in one file.
+ * Refuses an episode of another tokenizer, since token ids of both must not be mixed in a file.
  *
  * @throws {UsageError} if the tokenizer differs.
  */
@@ -182,12 +182,12 @@ export function requireSameTokens(
   );
 }
 
-/** Returns the grader of an episode; `undefined` if unknown, for example when its env scored it. */
+/** Returns the grader of an episode; `undefined` if unknown, for example when the env scored the episode. */
 function graderOf({ reward, rewardParts, cut }: Trajectory, wanted: string): string | undefined {
   if (rewardParts === undefined) return reward === null && cut === undefined ? "none" : undefined;
   const graders = Object.keys(rewardParts).filter((name) => Object.hasOwn(GRADERS, name));
   const names = wanted.split(", ");
-  // the name of a grader in a file is known when it runs
+  // the name of a grader in a file is known when the grader runs
   const isSame =
     names.filter((name) => Object.hasOwn(GRADERS, name)).every((name) => graders.includes(name)) &&
     (names.length === 1 || graders.every((name) => names.includes(name)));

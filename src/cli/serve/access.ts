@@ -36,9 +36,9 @@ export async function openAccessLog(
 }
 
 /**
- * Checks the values of `--cors-origin`. Browsers send an origin in one form only.
+ * Checks the values of `--cors-origin`. Browsers send an origin in a single form only.
  *
- * @throws {UsageError} if one is no origin in that form.
+ * @throws {UsageError} if a value is no origin in that form.
  */
 export function checkOrigins(origins: readonly string[]): readonly string[] {
   for (const origin of origins) {

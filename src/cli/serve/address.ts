@@ -15,13 +15,13 @@ export const LOOPBACK_NAMES: readonly string[] = ["localhost", "127.0.0.1", "[::
 
 const MAX_PORT = 65_535;
 
-/** Characters of a token that keep it from being guessed. */
+/** Characters of a token that make guessing impossible. */
 const MIN_TOKEN_CHARACTERS = 16;
 
 /**
- * Returns the address to listen on. On loopback, the server accepts only loopback host names: otherwise any web page
- * could reach it through its own domain name (DNS rebinding). On other addresses a token is required that cannot be
- * guessed.
+ * Returns the address to listen on. On loopback, the server accepts only loopback host names: otherwise any web page could
+ * reach the server through the page's own domain name (DNS rebinding). On other addresses a token is required that cannot
+ * be guessed.
  *
  * @throws {UsageError} if a non-loopback address has no token, a token is short or cannot be sent, or the port is too
  * large.
@@ -50,7 +50,7 @@ export function resolveServeAddress(
 }
 
 /**
- * Checks that a token can be sent in a header and cannot be guessed. Messages do not repeat it.
+ * Checks that a token can be sent in a header and cannot be guessed. Messages do not repeat the token.
  *
  * @throws {UsageError} otherwise.
  */

@@ -32,13 +32,13 @@ export interface ClusterFlags extends NatsFlags {
 /** Source of the sessions of a server. */
 export interface SessionSource {
   readonly pool: BranchingPool;
-  /** Number of its sessions. */
+  /** Number of sessions. */
   readonly sessions: number;
-  /** Returns what the checkpoints of its sessions are bound to, if they are those of this process. */
+  /** Returns the origin to which checkpoints of the sessions are bound, if the sessions belong to this process. */
   readonly checkpointOrigin?: () => Promise<CheckpointOrigin>;
-  /** Takes no new sessions of the cluster, and waits for those it has. */
+  /** Takes no new sessions of the cluster, and waits for the present sessions. */
   readonly drain: () => Promise<void>;
-  /** Returns the metrics of its cluster. */
+  /** Returns the metrics of the cluster. */
   readonly formatClusterMetrics?: () => string;
 }
 
@@ -87,7 +87,7 @@ export function addClusterOptions(command: Command): Command {
 }
 
 /**
- * Opens the sessions of a server: its own, which a node also offers to its cluster, or those of a cluster.
+ * Opens the sessions of a server: own sessions, which a node also offers to the cluster, or sessions of a cluster.
  *
  * @throws {UsageError} if an option is wrong.
  * @throws {SandboxError} if the cluster cannot be joined.
@@ -124,7 +124,9 @@ export async function openSessionSource(
   return { pool: node.localPool, sessions: size, checkpointOrigin, drain: () => node.drain() };
 }
 
-/** Returns the cache folder of the base image that all nodes use. Without it sessions cannot move between hosts. */
+/**
+ * Returns the cache folder of the base image that all nodes use. Without this image, sessions cannot move between hosts.
+ */
 async function useSharedImage(
   options: PeerOptions,
   { profile, cacheDir, key, signal }: SessionSourceOptions & { key: Uint8Array },

@@ -3,7 +3,7 @@ import type { ServerEvent } from "../../server/server_event.ts";
 import { currentIo } from "../io.ts";
 import { logError } from "./listening.ts";
 
-/** Values of `--log-level`. Each shows the lines of those before it. */
+/** Values of `--log-level`. Each level also shows the lines of earlier levels. */
 export const LOG_LEVELS = ["error", "warn", "info"] as const;
 /** Amount that a server logs on stderr. */
 export type LogLevel = typeof LOG_LEVELS[number];
@@ -20,13 +20,13 @@ const LEVELS: Readonly<Record<ServerEvent["kind"], LogLevel>> = {
 /** Characters of an owner, the hash of a token, as in the access log. */
 const OWNER_CHARACTERS = 16;
 
-/** An event with the time at which it happened. */
+/** An event with the time of the event. */
 interface LoggedEvent {
   readonly time: string;
   readonly event: ServerEvent;
 }
 
-/** Returns a function that writes the events of a level to stderr, in one line each. */
+/** Returns a function that writes the events of a level to stderr, a line each. */
 export function openEventLog(level: LogLevel, stack: AsyncDisposableStack): (event: ServerEvent) => void {
   const { stderr } = currentIo();
   const log = stack.use(

@@ -3,11 +3,8 @@ import type { Profile } from "../../sandbox/profile/profile.ts";
 import { baseImageName } from "../../sandbox/image/base_image.ts";
 import { sha256 } from "../../hash.ts";
 import { pinImage } from "../../sandbox/image/image_pins.ts";
-import {
-  StateDirectory,
-  StateDirectoryError,
-  type StateDirectoryOptions,
-} from "../../server/hibernation/state_directory.ts";
+import { StateDirectory, type StateDirectoryOptions } from "../../server/hibernation/state_directory.ts";
+import { StateDirectoryError } from "../../server/hibernation/state_folder.ts";
 import { countSessions } from "../../server/hibernation/saved_sessions.ts";
 import { formatSuspendReport, type SuspendReport } from "../../server/hibernation/suspend_report.ts";
 import type { HibernationLimits } from "../../server/hibernation/hibernation_limits.ts";
@@ -72,7 +69,7 @@ export function checkHibernation({ hibernateMemory, stateDir, cluster }: Hiberna
 }
 
 /**
- * Opens what sessions need to hibernate. Returns `undefined` if they keep their interpreters.
+ * Opens the parts with which sessions hibernate. Returns `undefined` if they keep their interpreters.
  *
  * @param parts.tokens tokens of the server, whose sessions continue
  * @throws {UsageError} if the state directory cannot be used.
@@ -121,7 +118,7 @@ async function openStateDirectory(path: string, options: StateDirectoryOptions):
   }
 }
 
-/** Prints that a server that stops will save its sessions, which takes up to half a minute. */
+/** Prints that a stopping server will save sessions, which takes up to half a minute. */
 export async function announceSuspend(stateDir: string | undefined): Promise<void> {
   if (stateDir === undefined) return;
   const line = `Stopping: sessions are saved in ${stateDir}; a second Ctrl-C loses them`;

@@ -4,7 +4,7 @@ import { UnavailableError } from "../cli_errors.ts";
 import { currentIo } from "../io.ts";
 import { writeText } from "../output.ts";
 
-/** Returns the error of a server that cannot listen. The message names its address. */
+/** Returns the error of a server that cannot listen. The message names the address. */
 export function listenError(url: string, cause: unknown): Error {
   const isInUse = cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE";
   if (isInUse) {

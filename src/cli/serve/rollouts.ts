@@ -22,9 +22,9 @@ const SERVERS = Object.keys(POLICIES).filter((name) => POLICIES[name]?.isServer)
 const FLAG_NAMES = { policy: "--rollout-policy", model: "the option 'model' of a request" };
 
 /**
- * Returns what the rollouts of clients may use; nothing without `--rollout-policy`.
+ * Returns the parts that rollouts of clients may use; nothing without `--rollout-policy`.
  *
- * @throws {UsageError} if a policy is no server, its address is wrong, or an option lacks another one.
+ * @throws {UsageError} if a policy is no server, an address is wrong, or an option lacks another option.
  */
 export async function openRollouts(flags: ServeRolloutFlags): Promise<RolloutOffer | undefined> {
   const { rolloutPolicy: names = [], rolloutEnv: envs = [], rolloutTokenizer } = flags;

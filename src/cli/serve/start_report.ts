@@ -2,7 +2,7 @@ import type { Profile } from "../../sandbox/profile/profile.ts";
 import type { LayerState } from "../../sandbox/process/layers.ts";
 import { DENO_VERSION, PADDOCK_VERSION } from "../../version.ts";
 
-/** Lines that a server prints when it starts. */
+/** Lines that a server prints at the start. */
 export interface StartReport {
   readonly profile: Profile;
   readonly layers: readonly LayerState[];
@@ -22,7 +22,7 @@ export interface StartReport {
 
 const MIB = 1024 * 1024;
 
-/** Returns the lines that a server prints at its start: version, profile, limits, layers and addresses. */
+/** Returns the lines that a server prints at the start: version, profile, limits, layers and addresses. */
 export function formatStartReport(report: StartReport): string {
   const { profile, layers, url } = report;
   const { limits: { timeoutMs, memoryBytes, outputBytes }, timeScale } = profile;

@@ -17,7 +17,7 @@ const MAX_TOKEN_FILE_BYTES = 64 * 1024;
 /**
  * Returns the flags with the tokens of `--token-file` and `--metrics-token-file`.
  *
- * @throws {UsageError} if a file cannot be read or has no token, or that of the metrics has several.
+ * @throws {UsageError} if a file cannot be read or has no token, or the file of the metrics has several.
  */
 export async function withTokenFiles<Flags extends TokenFlags>(flags: Flags): Promise<Flags> {
   const { tokenFile, metricsTokenFile, token = [] } = flags;
@@ -33,7 +33,7 @@ export async function withTokenFiles<Flags extends TokenFlags>(flags: Flags): Pr
   };
 }
 
-/** Returns the tokens of a file, one per line. Empty lines are ignored, and spaces around a token. */
+/** Returns the tokens of a file, a token per line. Empty lines are ignored, and spaces around a token. */
 async function readTokens(path: string): Promise<string[]> {
   const text = await readText(path, { maxBytes: MAX_TOKEN_FILE_BYTES });
   const tokens = text.split("\n").map((line) => line.trim()).filter((line) => line !== "");

@@ -74,7 +74,7 @@ export interface TemplateReport {
   readonly differences: readonly Difference[] | null;
   /** True if the template marks the assistant's part itself. */
   readonly hasGeneration: boolean;
-  /** Form in which the template takes native calls; null if it drops them. */
+  /** Form in which the template takes native calls; null if the template drops calls. */
   readonly calls: CallReport | null;
   /** Roles whose contents the template takes as lists of parts only. */
   readonly rolesWithParts: readonly string[];
@@ -151,7 +151,7 @@ function problemOf({ name, tokenizer, source }: CheckedTemplate, mode: WritingMo
     new TokenFormat({ tokenizer: named, family: "tokenizer" }).requireWritable(mode);
     return null;
   } catch (error) {
-    // the cause says what the template does, and the error what it must do
+    // the cause states the template's behaviour, and the error the required behaviour
     return errorMessage(error instanceof Error ? error.cause ?? error : error);
   }
 }

@@ -7,8 +7,8 @@ const BEGIN = "<s>";
 const END = "</s>";
 
 /**
- * Returns a tokenizer for a template without one: its tokens are bytes, and the texts of the template that look like
- * control tokens. It shows where a template puts tokens, and not which ids a model has.
+ * Returns a tokenizer for a template without a tokenizer: tokens are bytes, and the texts of the template that look like
+ * control tokens. This tokenizer shows where a template puts tokens, and not which ids a model has.
  */
 export function plainTokenizer(name: string, chatTemplate: string): Tokenizer {
   const specialTokens = [...new Set([...chatTemplate.match(CONTROL) ?? [], BEGIN, END])];

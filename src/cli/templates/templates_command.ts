@@ -91,7 +91,7 @@ async function ask(
   }
 }
 
-/** Files of a tokenizer, which stand for its folder. */
+/** Files of a tokenizer, which stand for the tokenizer's folder. */
 const TOKENIZER_FILES: ReadonlySet<string> = new Set(["tokenizer_config.json", "tokenizer.json"]);
 
 async function readTemplates(path: string): Promise<CheckedTemplate[]> {

@@ -19,7 +19,7 @@ export interface OracleAnswer {
   readonly results: readonly OracleResult[];
 }
 
-/** The oracle cannot be used: Python or one of its packages is missing. */
+/** The oracle cannot be used: Python or a Python package is missing. */
 export class OracleError extends Error {
   override readonly name = "OracleError";
 }
@@ -49,7 +49,7 @@ export async function renderByTransformers(
   const child = start(python, signal);
   const errors = new Response(child.stderr).text();
   const input = new Blob(cases.map((line) => `${line}\n`)).stream().pipeTo(child.stdin)
-    .catch(() => {}); // the process has ended, and stderr has its reason
+    .catch(() => {}); // the process has ended, and stderr has the reason
   const lines: unknown[] = [];
   for await (const line of readLines(child.stdout, { maxBytes: MAX_LINE_BYTES })) {
     lines.push("fault" in line ? undefined : parse(line.text));

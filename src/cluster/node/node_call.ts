@@ -1,7 +1,9 @@
 import * as z from "zod";
 import { abortable, Deadline } from "../../async/abort.ts";
 import { parseUntrustedJson } from "../../json.ts";
+import { writeIntegers } from "../../numbers/exact_numbers.ts";
 import type { HostTool, HostToolContext } from "../../sandbox/host_tool.ts";
+import { EncodedToolValue, type MediaPlace } from "../../sandbox/tool_value.ts";
 import { STREAM_QUEUE_BYTES } from "../../server/limits.ts";
 import { NoSlotError } from "../call_codec.ts";
 import type { Call, CallOf, CallReply, Control } from "../calls.ts";
@@ -17,6 +19,7 @@ const decoder = new TextDecoder();
 interface ToolAnswer {
   readonly error?: string | undefined;
   readonly value?: Uint8Array | undefined;
+  readonly media?: readonly MediaPlace[] | undefined;
 }
 
 /** A call that runs on this node. The call sends output and calls of host tools to the caller. */
@@ -90,15 +93,17 @@ export class NodeCall {
     if (control.op === "abort") this.abort();
     else if (control.op === "go") this.#go.resolve();
     else if (control.op === "credit") this.#credit(control.characters);
-    else this.#answers.get(control.toolCall)?.resolve({ error: control.error, value: parts[0] });
+    else this.#answers.get(control.toolCall)?.resolve({ ...control, value: parts[0] });
   }
 
   /** Returns the host tools of an exec, whose calls the caller runs. */
   toHostTools(specs: NonNullable<CallOf<"exec">["tools"]>): HostTool[] {
-    return specs.map(({ name, description, parameters }) => ({
+    return specs.map(({ name, description, parameters, python }) => ({
       name,
       description,
       parameters: z.looseObject({}).meta(parameters), // the caller checks arguments by the caller's schema
+      python,
+      exactIntegers: true,
       run: (args, context) => this.#callTool(name, args, context),
     }));
   }
@@ -106,8 +111,8 @@ export class NodeCall {
   async #callTool(
     name: string,
     args: Record<string, unknown>,
-    { signal }: HostToolContext,
-  ): Promise<unknown> {
+    { signal, argumentsText = JSON.stringify(args, writeIntegers) }: HostToolContext,
+  ): Promise<EncodedToolValue> {
     const toolCall = ++this.#toolCalls;
     const answered = Promise.withResolvers<ToolAnswer>();
     this.#answers.set(toolCall, answered);
@@ -117,11 +122,13 @@ export class NodeCall {
     };
     signal.addEventListener("abort", onAbort, { once: true });
     try {
-      const head: CallReply = { kind: "tool", toolCall, name, arguments: args };
+      const head: CallReply = { kind: "tool", toolCall, name, arguments: argumentsText };
       await this.#peer.send(this.#inbox, encodeMessage(head), { signal });
-      const { error, value } = await answered.promise;
+      const { error, value, media } = await answered.promise;
       if (error !== undefined) throw new Error(error);
-      return value === undefined ? null : parseUntrustedJson(decoder.decode(value));
+      const json = value === undefined ? "null" : decoder.decode(value);
+      parseUntrustedJson(json); // it becomes a part of a message to the guest
+      return new EncodedToolValue(json, media);
     } finally {
       signal.removeEventListener("abort", onAbort);
       this.#answers.delete(toolCall);

@@ -4,6 +4,7 @@ import { Semaphore } from "../../async/semaphore.ts";
 import { WaitList } from "../../async/wait_list.ts";
 import { forkSession } from "../../sandbox/checkpoint/fork.ts";
 import { checkEvery, checkSeed } from "../../sandbox/exec_check.ts";
+import { checkpointMemoryOf } from "../../sandbox/checkpoint/state_memory.ts";
 import type { Checkpoint, CheckpointOptions, ForkOptions } from "../../sandbox/contract/checkpoint.ts";
 import type {
   BranchingLease,
@@ -95,12 +96,12 @@ export class SlotOffers implements BranchingPool, AsyncDisposable {
 
   /** Leases a session to a caller of this process. It waits if all are in use. */
   async acquire(options: SandboxAcquireOptions = {}): Promise<Lease> {
-    const { seed, once, from, owner, checkpointEvery: every, checkpointMemory: memory, signal } = options;
+    const { seed, once, from, owner, checkpointEvery: every, signal } = options;
     checkSeed(seed);
     checkEvery(every);
     signal?.throwIfAborted();
     const taken = await this.take(signal);
-    if (every !== undefined) taken.recovery?.setRecovery({ every, memory });
+    if (every !== undefined) taken.recovery?.setRecovery({ every, memory: checkpointMemoryOf(options) });
     const then = once && this.#options.rewinds ? "rewind" as const : undefined;
     const lease = new Lease(taken.session, () => taken[Symbol.asyncDispose](), {
       then,

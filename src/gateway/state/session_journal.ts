@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Message, ToolSpec } from "../../message.ts";
 import type { Reply } from "../../policy/policy.ts";
 import type { Task } from "../../task.ts";
+import type { GatewayGrader } from "../../wire/v1_gateway.ts";
 import type { ModelAnswer, ModelRequest, Sampling } from "../model_request.ts";
 import type { RewrittenMode } from "../session/session_options.ts";
 import type { SessionEnd, TurnFacts } from "../session/session_row.ts";
@@ -15,6 +16,8 @@ export interface SessionSettings {
   readonly samplingFrom?: "session" | "request" | undefined;
   readonly rewritten?: RewrittenMode | undefined;
   readonly toolChoice?: "auto" | undefined;
+  /** Scores the session if its reward names no other. */
+  readonly grader?: GatewayGrader | undefined;
   readonly idleMs?: number | undefined;
   /** Time at which the session was opened, in ISO 8601. */
   readonly openedAt?: string | undefined;

@@ -9,7 +9,7 @@ from paddock_user_file import (
     call_by_names,
     functions_of,
     line_of,
-    parameters_of,
+    require_parameters,
     shown,
     user_module,
 )
@@ -28,7 +28,7 @@ def _env_contract(module):
         function = getattr(module, name)
         if not callable(function):
             raise Problem(f"'{name}' must be a function: found {shown(function)}")
-        parameters_of(function, name)
+        require_parameters(function, name)
     tools = describe_tools(module) if hasattr(module, "tools") else []
     if not hooks and not tools:
         found = ", ".join(f"{each}()" for each in functions_of(module)) or "no function"

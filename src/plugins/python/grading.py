@@ -10,8 +10,8 @@ from paddock_user_file import (
     Problem,
     call_by_names,
     line_of,
-    parameters_of,
     require_function,
+    require_parameters,
     shown,
     user_module,
 )
@@ -25,7 +25,7 @@ def _grader_contract(module):
     function = require_function(module, "grade", _GRADE)
     if inspect.isclass(function):
         raise Problem(f"'grade' must be a function, as in '{_GRADE}': found a class")
-    parameters_of(function, "grade")
+    require_parameters(function, "grade")
     return {}
 
 

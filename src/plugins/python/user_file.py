@@ -12,6 +12,8 @@ import json
 import linecache
 import sys
 import traceback
+import types
+import typing
 
 _MAX_TEXT = 2_000
 
@@ -51,9 +53,10 @@ def _path_of_module():
 def _failure_of(error):
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in _paths]
     path, line = (frames[-1].filename, frames[-1].lineno) if frames else (None, None)
+    text = str(error)[:_MAX_TEXT]
     if isinstance(error, SyntaxError) and error.filename in _paths:
         path, line = error.filename, error.lineno
-    text = str(error)[:_MAX_TEXT]
+        text = error.msg[:_MAX_TEXT]  # str() repeats the place
     name = type(error).__name__
     message = f"{name}: {text}" if text else name
     failed = {"message": message, "path": path, "line": line, "traceback": _traceback_of(error)}
@@ -171,6 +174,45 @@ def require_function(module, name, example):
     return function
 
 
+_TYPES = {
+    "completion": str,
+    "reply": str,
+    "query": str,
+    "answer": str,
+    "messages": list,
+    "task": dict,
+    "fields": dict,
+}
+"""Types of the values that a call passes, by the name of the parameter. A query may also be a list of messages."""
+_PLAIN = (str, int, float, complex, bool, bytes, list, tuple, dict, set)
+
+
+def _require_type(parameter, name, hint, line):
+    """Refuses a plain type that the value of a parameter never has: `answer: int` would compare a text with numbers."""
+    right = _TYPES.get(parameter.name)
+    is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+    kinds = [typing.get_origin(each) or each for each in (typing.get_args(hint) if is_union else (hint,))]
+    kinds = [kind for kind in kinds if kind is not type(None)]
+    if right is None or not kinds or any(kind is right or kind not in _PLAIN for kind in kinds):
+        return
+    if parameter.name == "query" and list in kinds:
+        return
+    advice = f"; write '{parameter.name}: str' and convert it, as in float({parameter.name})" if right is str else ""
+    raise Problem(
+        f"the parameter '{parameter.name}' of {name}() is always of type {right.__name__}: its type hint is "
+        f"'{inspect.formatannotation(hint)}'{advice}",
+        line,
+    )
+
+
+def _hints_of(function):
+    """Returns the type hints of a function. A hint that cannot be evaluated says nothing."""
+    try:
+        return typing.get_type_hints(function)
+    except Exception:
+        return {}
+
+
 def parameters_of(function, name):
     """Returns the parameters of a function that is called with names."""
     parameters = list(inspect.signature(function).parameters.values())
@@ -181,6 +223,14 @@ def parameters_of(function, name):
                 line_of(function),
             )
     return parameters
+
+
+def require_parameters(function, name):
+    """Checks the parameters of a function that is called with names, and their type hints."""
+    hints = _hints_of(function)
+    for parameter in parameters_of(function, name):
+        if parameter.name in hints:
+            _require_type(parameter, name, hints[parameter.name], line_of(function))
 
 
 def call_by_names(function, name, values, extras, known):

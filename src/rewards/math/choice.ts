@@ -29,7 +29,7 @@ const LEAD = /^(?:the )?(?:correct )?(?:answer|option|choice)(?: is)?[\s:]{0,3}(
 const TYPESETTING = /\\(?:text|math)?(?:bf|rm|it|sf|tt|normal)?(?![a-zA-Z])|\\(?:mbox|boxed|fbox)|[{}$~*]/g;
 
 /** Returns the choice of an answer; `undefined` if it has no letter, or nothing after the letter. */
-export function choiceOf(answer: string): Choice | undefined {
+function choiceOf(answer: string): Choice | undefined {
   const lettered = letteredOf(answer);
   return lettered === undefined || lettered.text === "" || ANOTHER.test(lettered.text) ? undefined : lettered;
 }

@@ -1,10 +1,10 @@
 import type { ChatFormat } from "../../chat/chat_format.ts";
 import type { Message, ToolSpec } from "../../message.ts";
 
-/** A chat by which a server's tokens are checked. The model writes a reply before each turn and after the last one. */
+/** A chat by which a server's tokens are checked. The model writes a reply before each turn and after the last turn. */
 export interface CheckChat {
   readonly name: string;
-  /** One line for a report. */
+  /** A line for a report. */
   readonly about: string;
   readonly prompt: readonly Message[];
   readonly tools?: readonly ToolSpec[];
@@ -83,7 +83,7 @@ function showsCalls(format: ChatFormat): boolean {
   }
 }
 
-/** Returns the chats for a template and its tokenizer, whose special tokens are among the hostile words. */
+/** Returns the chats for a template and a tokenizer, whose special tokens are among the hostile words. */
 export function checkChats(format: ChatFormat): CheckChat[] {
   const { tokenizer, endTokens } = format;
   const specials = [...new Set([...endTokens, ...tokenizer?.specialTokens ?? []])].slice(0, MAX_SPECIALS);

@@ -32,12 +32,12 @@ export interface TokenOptions extends TokenFormatOptions {
    * @default "error"
    */
   onRewrite?: "error" | "keep" | undefined;
-  /** Edits each complete prompt of the template before it is encoded. */
+  /** Edits each complete prompt of the template before the encoding. */
   editPrompt?: ((text: string) => string) | undefined;
   /**
    * Format made from these options, to share it between episodes.
    *
-   * @default a new one
+   * @default a new format
    */
   format?: TokenFormat | undefined;
 }
@@ -68,11 +68,12 @@ interface OpenTurn {
 }
 
 /**
- * Writes the tokens of one episode while it is played: the prompt, then for each turn the sampled tokens with loss mask
- * 1, and the tokens of the env and the template with 0.
+ * Writes the tokens of a running episode: the prompt, then for each turn the sampled tokens with loss mask 1, and the
+ * tokens of the env and the template with 0.
  *
- * It checks each turn: the server's prompt must be the recorded ids, the sampled ids must match the reply's text, all other ids must decode to the encoded text, and
- * the chat must extend the previous one. A mismatch is a `TokenError`; the tokens written before stay.
+ * The writer checks each turn: the server's prompt must be the recorded ids, the sampled ids must match the reply's text,
+ * all other ids must decode to the encoded text, and the chat must extend the previous chat. A mismatch is a `TokenError`;
+ * earlier tokens stay.
  */
 export class EpisodeWriter {
   readonly #options: TokenOptions;
@@ -83,7 +84,7 @@ export class EpisodeWriter {
   #tools: readonly ToolSpec[] = [];
   #promptMessages = 0;
   #first: Prompt = { text: "", ids: [] };
-  /** Next prompt, if it differs from the tokens written so far. */
+  /** Next prompt, if different from the tokens written so far. */
   #nextPrompt: Prompt | undefined;
   #rewritten = 0;
   /** Reply that the env has not responded to. */
@@ -113,7 +114,7 @@ export class EpisodeWriter {
     this.#buffer = new TokenBuffer(tokenizer);
   }
 
-  /** Returns a writer of its own with the same tokens. */
+  /** Returns a separate writer with the same tokens. */
   copy(): EpisodeWriter {
     const copy = new EpisodeWriter({ ...this.#options, format: this.#format });
     copy.#buffer = this.#buffer.copyTo(this.#buffer.position);
@@ -134,7 +135,7 @@ export class EpisodeWriter {
     return this.#nextPrompt ?? { text: this.#buffer.text, ids: this.#buffer.ids.slice() };
   }
 
-  /** Returns the chat of the next prompt, as the template gets it. */
+  /** Returns the chat of the next prompt, in the template's form. */
   recordedChat(): RecordedChat {
     return this.#format.recordedChat(this.#history, this.#tools);
   }
@@ -155,9 +156,9 @@ export class EpisodeWriter {
   }
 
   /**
-   * Adds the reply to the prompt, and returns its tokens and their position.
+   * Adds the reply to the prompt, and returns the reply's tokens and their position.
    *
-   * @throws {TokenError} if the server had another prompt, or the reply's ids do not match its text.
+   * @throws {TokenError} if the server had another prompt, or the reply's ids do not match the text.
    */
   reply(reply: Reply): SampledReply & { readonly start: number } {
     const { message, promptIds } = reply;
@@ -177,12 +178,12 @@ export class EpisodeWriter {
     return { ...sampled, start: open.mark.ids };
   }
 
-  /** Drops the reply, because the env rejected it. */
+  /** Drops a reply that the env rejected. */
   drop(): void {
     this.#reply = undefined;
   }
 
-  /** Adds the chat after the env's step: the reply and the messages after it. */
+  /** Adds the chat after the env's step: the reply and the following messages. */
   step(history: History): void {
     const open = this.#reply;
     if (open === undefined) {
@@ -201,8 +202,8 @@ export class EpisodeWriter {
   }
 
   /**
-   * Returns the tokens of the episode so far, up to the end of its last message. A last reply that was cut off has no end:
-   * the tokens are then only those that were sampled.
+   * Returns the tokens of the episode so far, up to the end of the last message. A last reply that was cut off has no end:
+   * the tokens are then only the sampled tokens.
    */
   tokens(): EpisodeTokens {
     const { ids, lossMask, logProbs, hasLogProbs } = this.#endedBuffer();
@@ -251,7 +252,7 @@ export class EpisodeWriter {
   }
 }
 
-/** Runs a function and converts its errors to `TokenError`. */
+/** Runs a function and converts errors to `TokenError`. */
 function withTokenErrors<T>(run: () => T): T {
   try {
     return run();

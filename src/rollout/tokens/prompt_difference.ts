@@ -1,13 +1,13 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import { TokenError } from "../../errors.ts";
 
-/** First difference between a server's prompt and the recorded one. */
+/** First difference between a server's prompt and the recorded prompt. */
 export interface PromptDifference {
   /** Position of the first token that differs, from 0. */
   readonly position: number;
-  /** Recorded id; left out if the record ends before it. */
+  /** Recorded id; left out if the record ends earlier. */
   readonly recordedId?: number;
-  /** The server's id; left out if its prompt ends before it. */
+  /** The server's id; left out if the server's prompt ends earlier. */
   readonly serverId?: number;
   /** Text of the recorded tokens around the position. */
   readonly recordedText: string;
@@ -15,7 +15,7 @@ export interface PromptDifference {
   readonly serverText: string;
 }
 
-/** The error of a server whose prompt differs from the recorded one. */
+/** The error of a server whose prompt differs from the recorded prompt. */
 export class PromptDifferenceError extends TokenError {
   readonly difference: PromptDifference;
 
@@ -66,7 +66,7 @@ export function textAround(
   const around = ids.slice(Math.max(0, position - TOKENS_AROUND), position + TOKENS_AROUND + 1);
   try {
     return tokenizer?.decode(around) ?? around.join(" ");
-  } catch { // the server's tokenizer has ids that this one does not know
+  } catch { // the server's tokenizer has ids that this tokenizer does not know
     return around.join(" ");
   }
 }

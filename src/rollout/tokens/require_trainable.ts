@@ -18,8 +18,8 @@ export interface RequireTrainableOptions {
 }
 
 /**
- * Checks that a policy's replies can be recorded for a trainer, before the first episode: one token is requested from its
- * server. A server that cannot be reached passes, because its episodes record that failure.
+ * Checks that a policy's replies can be recorded for a trainer, before the first episode: a token is requested from the
+ * policy's server. A server that cannot be reached passes, because the episodes record that failure.
  *
  * @throws {TypeError} if the server refuses the request, returns no token ids, or has another tokenizer or template.
  */
@@ -35,7 +35,7 @@ export async function requireTrainable(policy: Policy, options: RequireTrainable
       format,
     });
   } catch (cause) {
-    if (!isRefusal(cause)) return; // the episodes fail for the same reason, and record it
+    if (!isRefusal(cause)) return; // the episodes fail for the same reason, and record the reason
     const name = policy.name === undefined ? "" : ` '${policy.name}'`;
     const advice = cause instanceof PolicyError
       ? `. If the server returns no token ids, ${TRAINING_ADVICE}`
@@ -57,7 +57,7 @@ function requireRecordable(
   toSampledReply(reply, format.chat, tokenizer);
 }
 
-/** Returns the prompt of the probe; `undefined` if the template rejects its chat. */
+/** Returns the prompt of the probe; `undefined` if the template rejects the chat. */
 function promptOf(
   format: TokenFormat,
 ): Pick<ReplyContext, "text" | "recordedChat"> & { tokens: readonly number[] } | undefined {

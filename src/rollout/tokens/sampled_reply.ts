@@ -7,15 +7,15 @@ import type { Reply } from "../../policy/policy.ts";
 /** Sampled tokens of a reply. */
 export interface SampledReply {
   readonly ids: readonly number[];
-  /** Decoded ids, with the token that ends the turn if it was sampled. */
+  /** Decoded ids, with the sampled token that ends the turn, if any. */
   readonly text: string;
   /** Log-probability of each id, if the server gives them. */
   readonly logProbs?: readonly number[];
 }
 
 /**
- * Returns the tokens of a reply: the server's ids, or, if no server sampled it, the encoded text with the token that ends
- * a turn, unless the reply was cut off.
+ * Returns the tokens of a reply: the server's ids, or, without a sampling server, the encoded text with the token that
+ * ends a turn, unless the reply was cut off.
  *
  * @throws {TokenError} if a server gave no ids, or if they do not decode to the reply's text.
  */
@@ -40,7 +40,9 @@ export function toSampledReply(reply: Reply, format: ChatFormat, tokenizer: Toke
   return { ids, text, ...(logProbs && { logProbs }) };
 }
 
-/** True if the ids match the reply's text without the last one, by which the server stopped and which it leaves out. */
+/**
+ * True if the ids without the last id match the reply's text: the server stopped by that token and leaves the token out.
+ */
 function endsWithStopId(reply: Reply, format: ChatFormat, tokenizer: Tokenizer): boolean {
   const { stopId, tokens: { ids } = { ids: [] } } = reply;
   if (stopId === undefined || ids.at(-1) !== stopId) return false;
@@ -85,7 +87,7 @@ function shown(text: string): string {
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
 }
 
-/** Reply, its ids, and their decoded text. */
+/** Reply, ids of the reply, and the decoded text. */
 export interface DecodedReply {
   readonly reply: Reply;
   readonly ids: readonly number[];
@@ -93,7 +95,7 @@ export interface DecodedReply {
 }
 
 /**
- * True if a reply's ids match its message: their text must start with the message, and only the end of a reply may
+ * True if a reply's ids match the message: their text must start with the message, and only the end of a reply may
  * follow. If the server returns the thought or the calls separately, these may stand before or after the message, and each
  * call's name must be in the text: a call that the ids do not have would not be learnt.
  */
@@ -118,11 +120,11 @@ function idsMatchMessage(
   if (ended === decodedText.length) return true;
   if (!stopText || !decodedText.startsWith(stopText, ended)) return false;
   const stopped = ended + stopText.length;
-  // a stop text may end within the last token, whose rest then follows it
+  // a stop text may end within the last token, whose rest then follows the stop text
   return stopped === decodedText.length || normalize(tokenizer.decode(ids.slice(0, -1))).length < stopped;
 }
 
-/** True if a text has the name of each native call as often as the message, plain or as JSON writes it. */
+/** True if a text has the name of each native call as often as the message, plain or in JSON's form. */
 function hasCalls(text: string, { tool_calls: calls = [] }: Message): boolean {
   const named = Map.groupBy(calls.filter(({ name }) => name !== ""), ({ name }) => name);
   return [...named].every(([name, { length }]) =>
@@ -149,7 +151,7 @@ function removeVariableText(text: string, specials: readonly string[]): string {
 
 /**
  * True if two texts are equal except for changes that tokenizers make: composing letters and accents, replacing
- * incomplete characters by U+FFFD, and, as those of Llama 2 and Mistral do, adding a space at the start and after
+ * incomplete characters by U+FFFD, and, as tokenizers of Llama 2 and Mistral do, adding a space at the start and after
  * special tokens.
  */
 export function textsEquivalent(one: string, other: string, specialTokens: readonly string[]): boolean {
@@ -163,7 +165,7 @@ function normalizeText(text: string): string {
   return text.toWellFormed().normalize("NFC");
 }
 
-/** Removes the spaces at the start of a text and after its special tokens. */
+/** Removes the spaces at the start of a text and after special tokens. */
 function removeSpaces(text: string, specialTokens: readonly string[]): string {
   const places = ["^", ...specialTokens.filter((token) => token !== "").map((token) => RegExp.escape(token))];
   return text.replace(new RegExp(`(${places.join("|")}) +`, "g"), "$1");

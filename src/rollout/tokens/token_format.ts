@@ -8,13 +8,13 @@ import { requireWritable, type TurnFormat, type WritingMode } from "./turn_write
 
 /**
  * Options of {@linkcode TokenFormat}. Without a template or a family, the tokenizer's own template is used, because the
- * model was trained with it.
+ * model was trained with that template.
  */
 export interface TokenFormatOptions extends ChatFormatOptions {
   tokenizer: Tokenizer;
 }
 
-/** Chat format of many episodes, with a cache of its properties. */
+/** Chat format of many episodes, with a cache of properties. */
 export class TokenFormat implements TurnFormat {
   /** Chat format that keeps assistant messages unchanged. */
   readonly chat: ChatFormat;
@@ -41,7 +41,7 @@ export class TokenFormat implements TurnFormat {
     });
   }
 
-  /** Returns a chat as the template gets it. */
+  /** Returns a chat in the template's form. */
   recordedChat(messages: Iterable<Message>, tools: readonly ToolSpec[]): RecordedChat {
     return { messages: this.chat.toTemplateMessages(messages), tools: this.chat.toTemplateTools(tools) };
   }
@@ -49,7 +49,7 @@ export class TokenFormat implements TurnFormat {
   /**
    * Checks that turns can be written in a mode. Further calls with the same mode do nothing.
    *
-   * @throws {TypeError} if the template does not allow it. The message names the modes that work.
+   * @throws {TypeError} if the template does not allow the mode. The message names the modes that work.
    */
   requireWritable({ mode, onRewrite = "error" }: WritingMode): void {
     const key = `${mode} ${onRewrite}`;

@@ -5,7 +5,7 @@ import type { Reply } from "../../policy/policy.ts";
 import { PromptDifferenceError, textAround } from "./prompt_difference.ts";
 
 /**
- * Place where the tokens of a server differ: in its `prompt`; in a `reply`, whose ids and text do not match; in the
+ * Place where the tokens of a server differ: in the `prompt`; in a `reply`, whose ids and text do not match; in the
  * `log_probs`; in the `data`, if ids are missing or fewer than counted. `server` is a request that failed, `format` a
  * template or tokenizer that cannot write the chat.
  */
@@ -14,14 +14,14 @@ export type TokenProblemKind = "prompt" | "reply" | "log_probs" | "data" | "serv
 /** A reason why a server's tokens cannot be used for training. */
 export interface TokenProblem {
   readonly kind: TokenProblemKind;
-  /** Number of the reply in its chat, from 1. */
+  /** Number of the reply in the chat, from 1. */
   readonly reply: number;
   readonly message: string;
   /** Position of the first token that differs, from 0, in the prompt or in the reply. */
   readonly position?: number;
   /** Expected id at the position; left out if no token is expected there. */
   readonly expectedId?: number;
-  /** The server's id at the position; left out if its tokens end before it. */
+  /** The server's id at the position; left out if the server's tokens end earlier. */
   readonly serverId?: number;
   /** Expected text around the position. */
   readonly expectedText?: string;
@@ -35,7 +35,7 @@ export interface ObservedReplies {
   readonly requests: number;
 }
 
-/** Returns the reason why a chat failed, with the first token that differs if there is one. */
+/** Returns the reason why a chat failed, with the first different token, if any. */
 export function findTokenProblem(
   error: unknown,
   { replies, requests }: ObservedReplies,
@@ -61,7 +61,7 @@ export function findTokenProblem(
     : { ...problem, kind: "reply", ...difference };
 }
 
-/** Returns the first sampled id whose text is not that of the reply, if there is one. */
+/** Returns the first sampled id whose text differs from the reply, if any. */
 function findReplyDifference(
   reply: Reply | undefined,
   tokenizer: Tokenizer,
@@ -98,14 +98,14 @@ function visibleText(ids: readonly number[], tokenizer: Tokenizer): string | und
     )
       .replace(/\ufffd{1,3}$/, "");
   } catch {
-    return undefined; // the server's tokenizer has ids that this one does not know
+    return undefined; // the server's tokenizer has ids that this tokenizer does not know
   }
 }
 
 /** Maximum log-probability. Servers round in 16 bits. */
 const MAX_LOG_PROB = 0.01;
 
-/** Returns the first reply without log-probabilities, or with one that is not a logarithm of a probability. */
+/** Returns the first reply without log-probabilities, or with a value that is not a logarithm of a probability. */
 export function findLogProbProblem(replies: readonly Reply[]): TokenProblem | undefined {
   for (const [at, { tokens }] of replies.entries()) {
     if (tokens === undefined || tokens.ids.length === 0) continue;

@@ -27,7 +27,7 @@ export interface Turn {
   /** Messages before the reply. */
   readonly before: readonly Message[];
   readonly reply: Message;
-  /** Sampled ids, with the token that ended the reply if it was sampled. */
+  /** Sampled ids, with the sampled token that ended the reply, if any. */
   readonly sampled: readonly number[];
   /** Messages after the reply: tool results and the next user message. */
   readonly messages: readonly Message[];
@@ -39,11 +39,11 @@ export interface TurnEnd {
   readonly addGenerationPrompt: boolean;
 }
 
-/** Renders the text that a turn adds to an episode's tokens. Throws a `TokenError` if it cannot. */
+/** Renders the text that a turn adds to an episode's tokens. Throws a `TokenError` on failure. */
 export interface TurnWriter {
-  /** Returns the text after the sampled tokens: the end of the turn, unless it was sampled, and the later messages. */
+  /** Returns the text after the sampled tokens: the end of the turn, unless sampled, and the later messages. */
   renderRest(turn: Turn, end: TurnEnd): string;
-  /** Returns the next prompt of the policy; `undefined` if it is the text written so far. */
+  /** Returns the next prompt of the policy; `undefined` if the prompt is the text written so far. */
   renderPrompt?(messages: readonly Message[]): string;
 }
 
@@ -82,13 +82,13 @@ const WRITING_MODES: readonly (WritingMode & { readonly label: string })[] = [
 
 const USER: Message = { role: "user", content: "q" };
 const REPLY: Message = { role: "assistant", content: "a" };
-/** Replies without a thought, with one, and with one that the generation prompt opened. */
+/** Replies without a thought, with a thought, and with a thought that the generation prompt opened. */
 const REPLIES: readonly Message[] = ["a", "<think>\nc\n</think>\n\na", "c\n</think>\n\na"].map((content) => ({
   role: "assistant",
   content,
 }));
 
-/** Smallest chats. A template that rejects one may accept the other. */
+/** Smallest chats. A template that rejects a chat may accept the other chat. */
 const STARTS: readonly (readonly Message[])[] = [[USER], [{ role: "system", content: "s" }, USER]];
 
 /**
@@ -112,7 +112,7 @@ function findProblem(format: TurnFormat, options: WritingMode): Error | undefine
   const start = STARTS.find((start) => isAccepted(format.chat, [...start, REPLY, USER]));
   if (start === undefined) return undefined; // the template needs other messages, which only an episode has
   for (const messages of [[], [USER]]) {
-    // Qwen3's template keeps a thought in the last reply only, and no reply without one
+    // Qwen3's template keeps a thought in the last reply only, and no reply without a thought
     const problems = REPLIES.map((reply) =>
       findTurnProblem(format, { before: start, reply, sampled: [], messages }, options)
     );
@@ -150,10 +150,10 @@ function adviceFor(format: TurnFormat, { mode, onRewrite = "error" }: WritingMod
 }
 
 /**
- * Renders each turn on its own, so the cost of a turn does not depend on the length of the episode.
+ * Renders each turn separately, so the cost of a turn does not depend on the length of the episode.
  *
- * If the template may rewrite earlier turns, it renders the whole chat in each turn and checks that the earlier text is
- * unchanged. With `onRewrite: "keep"` there is no check, and the earlier tokens stay as sampled and shown.
+ * If the template may rewrite earlier turns, the writer renders the whole chat in each turn and checks that the earlier
+ * text is unchanged. With `onRewrite: "keep"` there is no check, and the earlier tokens stay as sampled and shown.
  */
 class AppendWriter implements TurnWriter {
   readonly #turns: TurnFormat;
@@ -181,7 +181,7 @@ class AppendWriter implements TurnWriter {
     return addGenerationPrompt ? suffix : withoutChatEnd(suffix, this.#format);
   }
 
-  /** Checks that the rendered chat equals the earlier text, the reply and the text after it, concatenated. */
+  /** Checks that the rendered chat equals the earlier text, the reply and the following text, concatenated. */
   #requireUnchanged({ before, reply, messages }: Turn): void {
     const options = { tools: this.#tools, time: this.#time };
     const prefix = this.#format.render(before, { ...options, addGenerationPrompt: true });
@@ -199,10 +199,11 @@ class AppendWriter implements TurnWriter {
 /**
  * Renders a turn as the difference of the whole chat before and after it: slime's token delta.
  *
- * It supports templates that rewrite earlier turns, as Qwen3's does to remove old thoughts. Each prompt is the chat as
- * the template renders it at that time, while the episode's tokens keep every turn as it was when it was new. Text
- * that a template puts between a generation prompt and a reply, such as an empty thought, is left out, because the
- * reply was sampled without it. A generation prompt of white space, such as dialogpt's, stays before its reply. The cost of a turn grows with the length of the chat.
+ * The writer supports templates that rewrite earlier turns, as Qwen3's template does to remove old thoughts. Each prompt
+ * is the chat in the template's form at that time, while the episode's tokens keep every turn in the turn's first form.
+ * Text that a template puts between a generation prompt and a reply, such as an empty thought, is left out, because the
+ * reply was sampled without that text. A generation prompt of white space, such as dialogpt's, stays before the reply. The
+ * cost of a turn grows with the length of the chat.
  */
 class RerenderWriter implements TurnWriter {
   readonly #format: ChatFormat;
@@ -243,7 +244,7 @@ class RerenderWriter implements TurnWriter {
   }
 
   /**
-   * True if the rendered reply continues its prompt. The sampled text itself stays unchanged. A template that rewrites
+   * True if the rendered reply continues the prompt. The sampled text itself stays unchanged. A template that rewrites
    * the chat when a reply is added, as gpt-oss's drops thoughts before an answer, continues only the prompt of a chat
    * without earlier replies.
    */
@@ -256,7 +257,7 @@ class RerenderWriter implements TurnWriter {
     return prompt.startsWith(chat) && rendered.startsWith(chat + withoutThought(prompt.slice(chat.length)));
   }
 
-  /** Renders the turn's text on its own, if the template rewrote earlier text. */
+  /** Renders the turn's text separately, if the template rewrote earlier text. */
   #standalone(
     { before, reply, messages }: Turn,
     { chat, addGenerationPrompt = false }: { chat?: string; addGenerationPrompt?: boolean },
@@ -267,7 +268,7 @@ class RerenderWriter implements TurnWriter {
     return this.#fail("the newest messages must be rendered as they are alone: found a different text");
   }
 
-  /** Returns the next reply's header; `undefined` if the chat ends with other text without it, as Phi's does. */
+  /** Returns the next reply's header; `undefined` if the chat without the header ends with other text, as with Phi. */
   #header(messages: readonly Message[], chat: string): string | undefined {
     const text = this.#render(messages, { addGenerationPrompt: true });
     return text.startsWith(chat) ? text.slice(chat.length) : undefined;

@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import { abortable } from "../../async/abort.ts";
 import { Semaphore } from "../../async/semaphore.ts";
 import { CheckpointError, SandboxError } from "../../errors.ts";
-import type { StateMemory, StateRoom } from "../contract/checkpoint.ts";
+import type { StateMemory, StateRoom } from "./state_memory.ts";
 import workerSource from "./compression_worker.ts" with { type: "text" };
 import type { CompressionRequest, CompressionResponse } from "./compression_worker.ts";
 

@@ -1,8 +1,32 @@
 import { CheckpointError, SandboxError } from "../../errors.ts";
-import type { RecoveryOptions, RestoredFrom } from "../contract/checkpoint.ts";
+import type { Checkpoint, CheckpointEvery, RestoredFrom } from "../contract/checkpoint.ts";
 import { checkEvery } from "../exec_check.ts";
 import type { GuestLink } from "../guest_link.ts";
 import { captureState, restoreState } from "./state.ts";
+import type { CheckpointMemory } from "./state_memory.ts";
+
+/** Options of a session that returns to checkpoints that it takes by itself. */
+export interface RecoveryOptions {
+  readonly every: CheckpointEvery;
+  /**
+   * Room for the checkpoint.
+   *
+   * @default no limit but that of the profile
+   */
+  readonly memory?: CheckpointMemory | undefined;
+  /**
+   * Owner of the checkpoints that `store` gets.
+   *
+   * @default ""
+   */
+  readonly owner?: string | undefined;
+  /**
+   * Stores each checkpoint elsewhere, before the call that made it due ends. `calls` is the number of execs, commands and
+   * written files that had ended since the session has these options. A `SandboxError` means that the earlier
+   * checkpoint remains.
+   */
+  readonly store?: ((checkpoint: Checkpoint, at: { readonly calls: number }) => Promise<void>) | undefined;
+}
 
 /** Parts of the session that {@linkcode Recovery} uses. */
 export interface RecoveryParts {

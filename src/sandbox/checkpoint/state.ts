@@ -1,5 +1,5 @@
 import { CheckpointError, SandboxError } from "../../errors.ts";
-import type { StateMemory, StateRoom } from "../contract/checkpoint.ts";
+import type { StateMemory, StateRoom } from "./state_memory.ts";
 import { type GuestLink, GuestRefusal } from "../guest_link.ts";
 import { receiveState, type Reseeding, sendState, type StateRequest } from "./transfer.ts";
 

@@ -27,62 +27,6 @@ export interface Checkpoint {
  */
 export type CheckpointEvery = "exec" | number;
 
-/**
- * Memory of this process for states of sessions that are not compressed: those that are being captured or restored.
- * Room is taken when nothing else must be waited for, and until the state is compressed or restored.
- */
-export interface StateMemory {
-  /**
-   * Waits for room for a state of at most so many bytes.
-   *
-   * @throws the reason of `signal` if it aborts, or an error if there is no room for too long.
-   */
-  reserve(bytes: number, signal?: AbortSignal): Promise<StateRoom>;
-}
-
-/** Room of one state, which is free when it is disposed. */
-export interface StateRoom extends Disposable {
-  /** Frees what is beyond so many bytes. */
-  shrink(bytes: number): void;
-}
-
-/** Room for the last checkpoint of a session in the memory of this process. */
-export interface CheckpointMemory {
-  /** Number of bytes that the checkpoint may have now. */
-  readonly availableBytes: number;
-  /** Sets the number of bytes that the checkpoint has; 0 if there is none. An error means that there is no room. */
-  resize(bytes: number): void;
-  /**
-   * Memory of the state while it is captured. A `CheckpointError` means that the earlier checkpoint remains.
-   *
-   * @default no limit but that of the profile
-   */
-  readonly states?: StateMemory | undefined;
-}
-
-/** Options of a session that returns to checkpoints that it takes by itself. */
-export interface RecoveryOptions {
-  readonly every: CheckpointEvery;
-  /**
-   * Room for the checkpoint.
-   *
-   * @default no limit but that of the profile
-   */
-  readonly memory?: CheckpointMemory | undefined;
-  /**
-   * Owner of the checkpoints that `store` gets.
-   *
-   * @default ""
-   */
-  readonly owner?: string | undefined;
-  /**
-   * Stores each checkpoint elsewhere, before the call that made it due ends. `calls` is the number of execs, commands and
-   * written files that had ended since the session has these options. A `SandboxError` means that the earlier
-   * checkpoint remains.
-   */
-  readonly store?: ((checkpoint: Checkpoint, at: { readonly calls: number }) => Promise<void>) | undefined;
-}
-
 /** A checkpoint to which a session returned by itself, as its interpreter was lost. */
 export interface RestoredFrom {
   /**
@@ -102,12 +46,6 @@ export interface CheckpointOptions {
    * @default ""
    */
   owner?: string | undefined;
-  /**
-   * Memory of the state while it is not compressed.
-   *
-   * @default 128 MiB for each owner, and what is being captured
-   */
-  states?: StateMemory | undefined;
   signal?: AbortSignal | undefined;
 }
 

@@ -69,11 +69,11 @@ export interface ExecOptions extends ProgramOptions {
    */
   suspendAt?: "tool" | undefined;
   /**
-   * Owner and memory of the state that `suspendAt` captures before the program runs.
+   * Owner of the state that `suspendAt` captures before the program runs.
    *
-   * @default those of {@linkcode BranchingSession.checkpoint}
+   * @default that of {@linkcode BranchingSession.checkpoint}
    */
-  captures?: Pick<CheckpointOptions, "owner" | "states"> | undefined;
+  captures?: Pick<CheckpointOptions, "owner"> | undefined;
   /**
    * `rewind` resets the session after the exec, like `reset({ mode: "rewind" })`, without a second round trip. The
    * result does not wait for it; the next call of the session does.

@@ -80,12 +80,18 @@ const execFields = {
       name: z.string().max(256).regex(TOOL_NAME),
       description: z.string(),
       parameters: z.record(z.string(), z.unknown()),
+      python: z.strictObject({
+        checksArguments: z.boolean().optional(),
+        alias: z.string().max(256).optional(),
+        module: z.string().max(256).optional(),
+      }).optional(),
     })).max(MAX_SESSION_TOOLS).optional(),
     toMessage: (tools) =>
-      tools.map(({ name, description, parameters }) => ({
+      tools.map(({ name, description, parameters, python }) => ({
         name,
         description,
         parameters: z.toJSONSchema(parameters, { io: "input" }),
+        ...(python && { python }),
       })),
     fromMessage: () => undefined, // the node makes functions of them, which call the caller
   },
@@ -143,9 +149,15 @@ const shellFields = {
 } satisfies Fields<ShellOptions>;
 
 /** The fields of {@linkcode ExecOptions}, in the order in which they are checked. */
-export const EXEC_FIELDS = new FieldTable<ExecOptions, typeof execFields>(execFields);
+export const EXEC_FIELDS = new FieldTable<ExecOptions, typeof execFields>(
+  "exec",
+  execFields,
+);
 /** The fields of {@linkcode ShellOptions}. */
-export const SHELL_FIELDS = new FieldTable<ShellOptions, typeof shellFields>(shellFields);
+export const SHELL_FIELDS = new FieldTable<ShellOptions, typeof shellFields>(
+  "run command",
+  shellFields,
+);
 
 /**
  * Checks the arguments of an exec before anything starts.

@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { requireKnownOptions } from "../../options.ts";
 import type { CheckedProfile } from "../exec_check.ts";
 
 /** Binary parts of a message to a node of a cluster. */
@@ -63,8 +64,13 @@ export class FieldTable<Options extends object, Table extends Fields<Options>> {
   /** Keys of the options in a message to a node. */
   readonly message: MessageShape<Table>;
   readonly #fields: readonly (readonly [keyof Options & string, Field<unknown, Options>])[];
+  readonly #action: string;
+  readonly #names: Readonly<Record<string, true>>;
 
-  constructor(table: Table) {
+  /** @param action What takes the options, such as `exec`, for messages. */
+  constructor(action: string, table: Table) {
+    this.#action = action;
+    this.#names = Object.fromEntries(Object.keys(table).map((name) => [name, true]));
     this.#fields = Object.entries(table) as [keyof Options & string, Field<unknown, Options>][];
     this.json = Object.assign({}, ...this.#fields.map(([, field]) => keysOf(field)));
     this.message = Object.fromEntries(
@@ -72,11 +78,17 @@ export class FieldTable<Options extends object, Table extends Fields<Options>> {
     ) as MessageShape<Table>;
   }
 
-  /** Throws the error of the first invalid option, in the order of the table. */
+  /** Throws for an unknown option, or the error of the first invalid one, in the order of the table. */
   check(options: Options, profile: CheckedProfile): void {
+    this.checkNames(options);
     for (const [name, field] of this.#fields) {
       if (options[name] !== undefined) field.check?.(options[name], options, profile);
     }
+  }
+
+  /** Throws for an unknown option. */
+  checkNames(options: object): void {
+    requireKnownOptions(this.#action, options, this.#names);
   }
 
   /** Returns the name of the first option that servers refuse, unless its value is false. */

@@ -7,7 +7,6 @@ import type {
   CaptureOptions,
   Checkpoint,
   CheckpointEvery,
-  CheckpointMemory,
   CheckpointOptions,
   ForkOptions,
   RestoreOptions,
@@ -118,12 +117,6 @@ export interface AcquireOptions {
    * @default never: a lost interpreter is replaced by a fresh one
    */
   checkpointEvery?: CheckpointEvery | undefined;
-  /**
-   * Room for the checkpoints of `checkpointEvery`.
-   *
-   * @default no limit but that of the profile
-   */
-  checkpointMemory?: CheckpointMemory | undefined;
   /**
    * True if the lease is for one exec. A pool that rewinds its sessions then does so with the exec.
    *

@@ -6,6 +6,7 @@
 import * as z from "zod";
 import { fromBase64, toBase64 } from "../../base64.ts";
 import { ArgumentTypeError } from "../../errors.ts";
+import { withRawIntegers } from "../../numbers/exact_numbers.ts";
 import {
   BINARY_TYPES,
   type BinaryInput,
@@ -72,7 +73,7 @@ export function toWireInputs(inputs: Readonly<Record<string, unknown>> = {}): z.
   for (const [name, value] of Object.entries(inputs)) {
     const { type, contents } = toBinaryInput(value) ?? {};
     if (type && contents) binary.push([name, { type, base64: toBase64(contents) }]);
-    else plain.push([name, value]);
+    else plain.push([name, withRawIntegers(value)]);
   }
   return {
     ...(plain.length > 0 && { inputs: Object.fromEntries(plain) }),

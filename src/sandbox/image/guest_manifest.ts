@@ -151,7 +151,9 @@ import copy from "../guest/shell/gnu/files/copy.ts" with { type: "text" };
 import create from "../guest/shell/gnu/files/create.ts" with { type: "text" };
 import csplit from "../guest/shell/gnu/files/csplit.ts" with { type: "text" };
 import du from "../guest/shell/gnu/files/du.ts" with { type: "text" };
+import file from "../guest/shell/gnu/files/file.ts" with { type: "text" };
 import fileFormat from "../guest/shell/gnu/files/file_format.ts" with { type: "text" };
+import fileKinds from "../guest/shell/gnu/files/file_kinds.ts" with { type: "text" };
 import find from "../guest/shell/gnu/files/find.ts" with { type: "text" };
 import ls from "../guest/shell/gnu/files/ls.ts" with { type: "text" };
 import mode from "../guest/shell/gnu/files/mode.ts" with { type: "text" };
@@ -160,6 +162,7 @@ import remove from "../guest/shell/gnu/files/remove.ts" with { type: "text" };
 import resolve from "../guest/shell/gnu/files/resolve.ts" with { type: "text" };
 import split from "../guest/shell/gnu/files/split.ts" with { type: "text" };
 import stat from "../guest/shell/gnu/files/stat.ts" with { type: "text" };
+import textEncoding from "../guest/shell/gnu/files/text_encoding.ts" with { type: "text" };
 import tree from "../guest/shell/gnu/files/tree.ts" with { type: "text" };
 import truncate from "../guest/shell/gnu/files/truncate.ts" with { type: "text" };
 import glob from "../guest/shell/gnu/glob.ts" with { type: "text" };
@@ -203,7 +206,6 @@ import timeZone from "../guest/shell/gnu/time_zone.ts" with { type: "text" };
 import xargs from "../guest/shell/gnu/xargs.ts" with { type: "text" };
 import backgroundJob from "../guest/shell/jobs/background_job.ts" with { type: "text" };
 import jobs from "../guest/shell/jobs/jobs.ts" with { type: "text" };
-import pathNames from "../guest/shell/path_names.ts" with { type: "text" };
 import programs from "../guest/shell/programs.ts" with { type: "text" };
 import engineCommand from "../guest/shell/programs/engine_command.ts" with { type: "text" };
 import printfCommand from "../guest/shell/programs/printf_command.ts" with { type: "text" };
@@ -217,6 +219,7 @@ import rareCommands from "../guest/shell/rare_commands.ts" with { type: "text" }
 import mergedStreams from "../guest/shell/script/merged_streams.ts" with { type: "text" };
 import messageLines from "../guest/shell/script/message_lines.ts" with { type: "text" };
 import outerDescriptors from "../guest/shell/script/outer_descriptors.ts" with { type: "text" };
+import pathNames from "../guest/shell/script/path_names.ts" with { type: "text" };
 import processState from "../guest/shell/script/process_state.ts" with { type: "text" };
 import scriptEnd from "../guest/shell/script/script_end.ts" with { type: "text" };
 import scriptScope from "../guest/shell/script/script_scope.ts" with { type: "text" };
@@ -389,6 +392,9 @@ export const SHELL_FILES: GuestSources = {
   factor,
   numfmt,
   csplit,
+  text_encoding: textEncoding,
+  file_kinds: fileKinds,
+  file,
   split,
   truncate,
   expression,

@@ -54,9 +54,11 @@ import { widenSizes } from "./wasm/sizes/sizes.ts";
 import { stripWasm } from "./wasm/wasm.ts";
 import { SHELL_ENGINE_FILES, SHELL_FILES, SUPERVISOR_FILES, WORKER_FILES } from "./guest_manifest.ts";
 import engineChanges from "./shell/engine_changes.ts" with { type: "text" };
+import globChanges from "./shell/glob_changes.ts" with { type: "text" };
 import errorChanges from "./shell/error_changes.ts" with { type: "text" };
 import parserChanges from "./shell/parser_changes.ts" with { type: "text" };
 import shellBundle from "./shell/shell_bundle.ts" with { type: "text" };
+import streamChanges from "./shell/stream_changes.ts" with { type: "text" };
 import unusedCommands from "./shell/unused_commands.ts" with { type: "text" };
 import { REPLACED_COMMANDS } from "../guest/shell/replaced_commands.ts";
 
@@ -86,7 +88,9 @@ const SHELL_SOURCES: readonly string[] = [
   shellBundle,
   engineChanges,
   errorChanges,
+  globChanges,
   parserChanges,
+  streamChanges,
   unusedCommands,
   ...REPLACED_COMMANDS,
 ];

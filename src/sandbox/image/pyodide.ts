@@ -71,7 +71,7 @@ export async function readDistributionAddress(): Promise<string> {
 }
 
 /** Returns the text of a lock file without its packages. */
-export function toEmptyLockFile({ info }: { info: unknown }): string {
+function toEmptyLockFile({ info }: { info: unknown }): string {
   return JSON.stringify({ info, packages: {} });
 }
 

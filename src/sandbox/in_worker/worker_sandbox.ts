@@ -1,4 +1,5 @@
 import { SandboxError } from "../../errors.ts";
+import { checkpointMemoryOf } from "../checkpoint/state_memory.ts";
 import type { BranchingLease, SandboxAcquireOptions, SessionPool } from "../contract/pool.ts";
 import type { Assets } from "../guest/assets.ts";
 import { WorkerLink } from "../guest/worker_link.ts";
@@ -78,7 +79,8 @@ export class WorkerSandbox implements SessionPool, LinkSource, AsyncDisposable {
    * @throws {SandboxError} if it does not start.
    */
   async acquire(options: SandboxAcquireOptions = {}): Promise<BranchingLease> {
-    const { seed, from, owner, checkpointEvery: every, checkpointMemory: memory, signal } = options;
+    const { seed, from, owner, checkpointEvery: every, signal } = options;
+    const memory = checkpointMemoryOf(options);
     checkEvery(every);
     const session = await this.#openSession({ seed, signal });
     if (every !== undefined) session.setRecovery({ every, memory });

@@ -169,7 +169,7 @@ const REASONS: Readonly<Record<PermissionName, string>> = {
   read:
     "the sandbox drops this permission before the first exec; name files that the guest may read in 'mounts'",
   write: "a sandbox must not write to the host; read files from a session instead",
-  net: "the guest has no sockets; use a host tool that makes the request",
+  net: "sockets reach only the session itself; use a host tool that makes the request",
   env: "the environment of a sandbox is empty; pass values in a file or by a host tool",
   run: "a program started from a sandbox runs outside it; use a host tool",
   sys: "nothing in a sandbox can use it; pass values in a file or by a host tool",

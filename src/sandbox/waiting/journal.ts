@@ -1,6 +1,8 @@
 import * as z from "zod";
-import { ArgumentRangeError, ArgumentTypeError, CheckpointError } from "../../errors.ts";
+import { ArgumentRangeError, ArgumentTypeError, CheckpointError, errorMessage } from "../../errors.ts";
+import { parseWithIntegers } from "../../numbers/exact_numbers.ts";
 import type { ToolAnswer, WaitingCall } from "../contract/exec.ts";
+import { encodeToolValue, type MediaPlace, withMedia } from "../tool_value.ts";
 
 /** Maximum size of the calls and answers of one exec, in bytes of JSON. */
 export const MAX_JOURNAL_BYTES: number = 1024 * 1024;
@@ -99,7 +101,7 @@ export class CallJournal {
 
 /** Returns a call of the journal, whose number is that of its entry. */
 export function toWaitingCall({ name, args }: JournalCall, index: number): WaitingCall {
-  return { callId: `call_${index + 1}`, name, arguments: JSON.parse(args) as Record<string, unknown> };
+  return { callId: `call_${index + 1}`, name, arguments: parseWithIntegers(args) as Record<string, unknown> };
 }
 
 /** Returns the size of text in the journal, in bytes. */
@@ -109,9 +111,16 @@ export function textBytes(text: string): number {
 
 /** Returns the value of an answer, or throws its error. */
 export function valueOf(answer: string): unknown {
-  const { value, error } = JSON.parse(answer) as { value?: unknown; error?: string };
+  const { value, error, media = [] } = parseWithIntegers(answer) as AnswerJson;
   if (error !== undefined) throw new Error(error);
-  return value;
+  return withMedia(value, media);
+}
+
+/** An answer in the journal. */
+interface AnswerJson {
+  readonly value?: unknown;
+  readonly error?: string;
+  readonly media?: readonly MediaPlace[];
 }
 
 function entryBytes({ args, answer }: Pick<JournalEntry, "args" | "answer">): number {
@@ -124,9 +133,16 @@ function toAnswerText(answer: ToolAnswer): string {
     return JSON.stringify({ error: type === undefined ? message : `${type}: ${message}` });
   }
   try {
-    return JSON.stringify({ value: (answer as { value?: unknown }).value ?? null });
+    const { json, media } = encodeToolValue((answer as { value?: unknown }).value);
+    return media.length === 0 ? `{"value":${json}}` : `{"value":${json},"media":${JSON.stringify(media)}}`;
   } catch (cause) {
-    throw new ArgumentTypeError("Cannot resume exec as 'value' must be a value of JSON", { cause });
+    const reason = errorMessage(cause);
+    throw new ArgumentTypeError(
+      `Cannot resume exec as 'value' must be a value of JSON, or bytes: ${reason}`,
+      {
+        cause,
+      },
+    );
   }
 }
 

@@ -1,3 +1,4 @@
+import { writeIntegers } from "../../numbers/exact_numbers.ts";
 import type { WaitingCall } from "../contract/exec.ts";
 import type { HostTool } from "../host_tool.ts";
 import {
@@ -48,6 +49,7 @@ export class JournaledCalls {
       name,
       description,
       parameters,
+      exactIntegers: true,
       run: (args) => this.#call(name, args),
     }));
   }
@@ -77,7 +79,7 @@ export class JournaledCalls {
   }
 
   async #call(name: string, args: Record<string, unknown>): Promise<unknown> {
-    const text = JSON.stringify(args);
+    const text = JSON.stringify(args, writeIntegers);
     const index = this.#made.length;
     const entry = this.#journal.entries[index];
     if (entry && (entry.name !== name || entry.args !== text)) {

@@ -6,7 +6,7 @@ import type { Limits } from "../profile/schema.ts";
 import { CallJournal, journalSchema, parseRecord } from "./journal.ts";
 
 /** Maximum size of the code, the stdin and the inputs of a program that can wait, in bytes. */
-export const MAX_PROGRAM_BYTES: number = 4 * 1024 * 1024;
+const MAX_PROGRAM_BYTES: number = 4 * 1024 * 1024;
 
 /** A program that can run again from its start. */
 export interface WaitingProgram {

@@ -1,7 +1,8 @@
 import { MAX_TIMER_MS } from "../../async/abort.ts";
 import { ArgumentTypeError, WaitingExecError } from "../../errors.ts";
+import { writeIntegers } from "../../numbers/exact_numbers.ts";
 import type { CompressedState } from "../checkpoint/checkpoint.ts";
-import type { StateMemory, StateRoom } from "../contract/checkpoint.ts";
+import type { StateMemory, StateRoom } from "../checkpoint/state_memory.ts";
 import type { ExecResult, ResumeOptions, ToolAnswer, WaitingCall } from "../contract/exec.ts";
 import { limitMemory } from "../exec_request.ts";
 import { toExecResult, toOutcome } from "../exec_result.ts";
@@ -244,6 +245,6 @@ function toDiverged({ call, found }: Divergence, { status: _, ...result }: ExecR
 }
 
 function shown({ name, arguments: args }: Omit<WaitingCall, "callId">): string {
-  const text = JSON.stringify(args);
+  const text = JSON.stringify(args, writeIntegers);
   return `${name}(${text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text})`;
 }

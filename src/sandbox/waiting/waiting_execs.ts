@@ -8,7 +8,7 @@ import {
   type SealedCheckpoint,
 } from "../checkpoint/checkpoint.ts";
 import type { CapturedState } from "../checkpoint/state.ts";
-import type { StateMemory } from "../contract/checkpoint.ts";
+import { type StateMemory, statesOf } from "../checkpoint/state_memory.ts";
 import type { ExecOptions, ExecResult, ResumeOptions, ToolAnswer, WaitingCall } from "../contract/exec.ts";
 import type { EncodedOptions } from "../exec_request.ts";
 import type { ExecEnd } from "../exec_run.ts";
@@ -102,9 +102,9 @@ export class WaitingExecs implements Disposable {
       });
     }
     exec.check(options);
-    const { states, owner } = options.captures ?? {};
-    await exec.hold(states, options.signal);
-    const link = await this.#readyFor(exec, owner);
+    const { captures = {}, signal } = options;
+    await exec.hold(statesOf(captures), signal);
+    const link = await this.#readyFor(exec, captures.owner);
     exec.answer(answer);
     return await this.#run(exec, link, options);
   }
@@ -152,7 +152,7 @@ export class WaitingExecs implements Disposable {
   async #captureBase(link: GuestLink, { captures = {}, signal }: Pick<ExecOptions, "captures" | "signal">) {
     const { owner = "" } = captures;
     const scope = await this.#parts.scope();
-    const { states = scope.compressor.memoryOf(owner) } = captures;
+    const states = statesOf(captures) ?? scope.compressor.memoryOf(owner);
     const { bytes, room } = await this.#parts.capture(link, { states, signal });
     const base = compressState(bytes, scope, { owner }).then((state) => {
       room?.shrink(state.compressed.bytes.length);

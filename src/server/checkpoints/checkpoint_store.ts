@@ -1,6 +1,7 @@
 import { MAX_TIMER_MS } from "../../async/abort.ts";
 import { CheckpointError } from "../../errors.ts";
-import type { Checkpoint, CheckpointMemory, StateMemory } from "../../sandbox/contract/checkpoint.ts";
+import type { CheckpointMemory, StateMemory } from "../../sandbox/checkpoint/state_memory.ts";
+import type { Checkpoint } from "../../sandbox/contract/checkpoint.ts";
 import { Budget, type Room } from "../admission/budget.ts";
 import { ServerError } from "../http/http_errors.ts";
 import { CHECKPOINT_BYTES, CHECKPOINT_LIFE_MS, MAX_CHECKPOINTS } from "../limits.ts";

@@ -1,10 +1,6 @@
 import { Deadline } from "../../async/abort.ts";
-import type {
-  CaptureOptions,
-  Checkpoint,
-  RestoreOptions,
-  StateMemory,
-} from "../../sandbox/contract/checkpoint.ts";
+import type { CaptureOptions, Checkpoint, RestoreOptions } from "../../sandbox/contract/checkpoint.ts";
+import type { StateMemory } from "../../sandbox/checkpoint/state_memory.ts";
 import type { WaitingCall } from "../../sandbox/contract/exec.ts";
 import type { BranchingLease, BranchingSession, PythonSession } from "../../sandbox/contract/pool.ts";
 import { AdmissionQueue } from "../admission/admission_queue.ts";

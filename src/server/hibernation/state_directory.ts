@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { Semaphore } from "../../async/semaphore.ts";
-import { type CheckpointError, errorMessage, SandboxError } from "../../errors.ts";
+import type { CheckpointError } from "../../errors.ts";
 import { requireKnownOptions } from "../../options.ts";
 import { type CheckpointOrigin, piecesOf, readCheckpoint } from "../../sandbox/checkpoint/checkpoint.ts";
 import { readHostKey } from "../../sandbox/checkpoint/host_key.ts";
@@ -22,61 +22,49 @@ import {
   warningsOf,
 } from "./saved_sessions.ts";
 import type { SessionRecord } from "./session_record.ts";
+import { LOCK, lockFolder } from "./state_folder.ts";
 import { canLinkIn, StateLinks } from "./state_links.ts";
 
 /** Options of {@linkcode StateDirectory.open}. */
 export interface StateDirectoryOptions {
   /**
-   * Owners whose sessions are used. Those of others stay in the folder until they end, with a warning.
+   * Owners whose sessions are used. Sessions of others stay in the folder until they end, with a warning.
    *
    * @default all owners
    */
   readonly owners?: ReadonlySet<string> | undefined;
   /**
-   * What checkpoints of the server's pool are bound to: its `checkpointOrigin()`. Sessions of another origin stay in the
-   * folder until they end, with a warning, and their requests get the reason.
+   * Origin to which checkpoints of the server's pool are bound: the pool's `checkpointOrigin()`. Sessions of another
+   * origin stay in the folder until they end, with a warning, and their requests get the reason.
    *
-   * @default each is compared at its first use
+   * @default each session is compared at the first use
    */
   readonly origin?: CheckpointOrigin | undefined;
-  /** Name of the server's profile, with which a warning of a server with another profile names it. */
+  /** Name of the server's profile, by which the warning of a server with another profile names this profile. */
   readonly profile?: string | undefined;
   /** Called with a warning about each kind of sessions that are not used. */
   readonly onWarning?: ((message: string) => void) | undefined;
   /** Called with each error of removing sessions that have ended. */
   readonly onError?: ((error: unknown) => void) | undefined;
-  /** Reads a checkpoint. Default: one of this package. */
+  /** Reads a checkpoint. Default: a checkpoint of this package. */
   readonly read?: ((bytes: Uint8Array) => Promise<Checkpoint>) | undefined;
 }
 
-/** The error of a folder that a server cannot use as its state directory. */
-export class StateDirectoryError extends SandboxError {
-  /** `in_use` if another server uses the folder; `unusable` if the folder must be changed. */
-  readonly code: "in_use" | "unusable";
-
-  constructor(message: string, { code, ...options }: ErrorOptions & Pick<StateDirectoryError, "code">) {
-    super(message, options);
-    this.code = code;
-  }
-}
-
-const LOCK = "lock";
-/** Text from which the key makes the secret of the server. It is no record, as it is not JSON. */
+/** Text from which the key makes the secret of the server. The text is no record, as the text is not JSON. */
 const SECRET = "secret of the server";
 /** Sessions that are saved at once. */
 const MAX_WRITES = 8;
-/** Permission bits of the group and of others. */
-const SHARED_BITS = 0o077;
 
 /**
- * Folder with sessions that hibernate, which a later server continues. Each has two files: its record, which is
- * authenticated by a key in the folder, and its checkpoint, whose id is in the record. One server uses it at a time.
+ * Folder with sessions that hibernate, which a later server continues. Each session has two files: the record,
+ * which is authenticated by a key in the folder, and the checkpoint, whose id is in the record. One server uses a folder
+ * at a time.
  */
 export class StateDirectory implements Disposable {
   readonly path: string;
-  /** Sessions that it had when it was opened, least recently used first. */
+  /** Sessions in the folder at the opening, least recently used first. */
   readonly sessions: readonly SavedSession[];
-  /** Secret of the servers that use the folder, one after the other. It is derived from the key in it. */
+  /** Secret of the servers that use the folder in turn, derived from the key in the folder. */
   readonly secret: Uint8Array;
   /** Why sessions cannot be read, by their id. Their files stay. */
   readonly unreadable: ReadonlyMap<string, CheckpointError>;
@@ -85,7 +73,7 @@ export class StateDirectory implements Disposable {
   readonly #links: StateLinks;
   readonly #sweepTimer = setInterval(() => void this.removeEnded(), STATE_SWEEP_MS);
   readonly #unreadable: readonly UnreadableSession[];
-  /** Sessions of other owners, and ended ones whose files could not be removed, by id. */
+  /** Sessions of other owners, and ended sessions whose files could not be removed, by id. */
   readonly #others: Map<string, OtherSession>;
   /** Absent after {@linkcode StateDirectory.unused} has changed. */
   #unused: UnusedSessions | undefined;
@@ -104,20 +92,16 @@ export class StateDirectory implements Disposable {
   }
 
   /**
-   * Opens a state directory. The folder is created if it does not exist, and an empty folder of this user is closed to
-   * other users.
+   * Opens a state directory. A missing folder is created, and an empty folder of this user is closed to other users.
    *
-   * @throws {StateDirectoryError} if it is no folder that only this user can use, or another server uses it.
+   * @throws {StateDirectoryError} if others can use the folder too, the path is no folder, or another server uses the
+   * folder.
    */
   static async open(path: string, options: StateDirectoryOptions = {}): Promise<StateDirectory> {
     requireKnownOptions("open StateDirectory", options, OPTIONS);
     const { owners, origin, profile, onWarning = () => {}, onError = () => {}, read } = options;
-    const lock = await openPrivate(path);
+    const lock = await lockFolder(path);
     try {
-      if (!await lock.tryLock(true)) {
-        const message = `Cannot use state directory '${path}' as another server uses it`;
-        throw new StateDirectoryError(message, { code: "in_use" });
-      }
       const key = await readHostKey(path);
       const secret = new Uint8Array(await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(SECRET)));
       const saved = await readSavedSessions(path, { key, owners, origin });
@@ -138,7 +122,7 @@ export class StateDirectory implements Disposable {
     return this.#links.canLink;
   }
 
-  /** Number and size of the sessions that it has and that are not used: those of other owners, and unreadable ones. */
+  /** Number and size of unused sessions in the folder: sessions of other owners, and unreadable sessions. */
   get unused(): UnusedSessions {
     return this.#unused ??= this.#countUnused();
   }
@@ -148,7 +132,7 @@ export class StateDirectory implements Disposable {
     return { count: sessions.length, bytes: sizeOf(sessions) };
   }
 
-  /** Saves a session, whose record is written last: without it, the checkpoint is not used. */
+  /** Saves a session, whose record is written last: without a record, the checkpoint is not used. */
   async save(record: SessionRecord, checkpoint: Checkpoint): Promise<void> {
     using _turn = await this.#writes.acquire();
     try {
@@ -171,9 +155,9 @@ export class StateDirectory implements Disposable {
   }
 
   /**
-   * Reads the checkpoint of a saved session, whose id is in its record. It is authenticated when it is restored.
+   * Reads the checkpoint of a saved session, whose id is in the record. The restore authenticates the checkpoint.
    *
-   * @param size bytes of the file when it was saved
+   * @param size bytes of the file at the save
    * @throws {CheckpointError} if the file is not that checkpoint, or not whole.
    */
   async read(session: string, id: string, size: number): Promise<Checkpoint> {
@@ -188,12 +172,12 @@ export class StateDirectory implements Disposable {
     await removeSession(this.path, id);
   }
 
-  /** Lets no equal state have the file of a session, as its state cannot be restored. */
+  /** Lets no equal state have the file of a session whose state cannot be restored. */
   distrust(id: string): void {
     this.#links.remove(id);
   }
 
-  /** Removes a session that has ended and could not be removed now. It counts as unused until then. */
+  /** Removes a session that has ended and could not be removed now. The session counts as unused until then. */
   removeLater(id: string, bytes: number): void {
     this.#others.set(id, { id, bytes, endsAt: 0, hasNoOwner: false });
     this.#unused = undefined;
@@ -229,7 +213,7 @@ export class StateDirectory implements Disposable {
       await Deno.writeFile(draft, ReadableStream.from(pieces), { mode: 0o600 });
       await Deno.rename(draft, join(this.path, name));
     } catch (error) {
-      await removeFile(draft).catch(() => {}); // a part of it takes room on a full disk
+      await removeFile(draft).catch(() => {}); // a part of the file takes room on a full disk
       throw error;
     }
   }
@@ -282,45 +266,6 @@ function sizeOf(sessions: readonly (OtherSession | UnreadableSession)[]): number
 
 async function removeSession(folder: string, id: string): Promise<void> {
   for (const name of [`${id}${RECORD}`, `${id}${STATE}`]) await removeFile(join(folder, name));
-}
-
-/** Makes the folder if it does not exist, and opens its lock file. */
-async function openPrivate(path: string): Promise<Deno.FsFile> {
-  try {
-    await Deno.mkdir(path, { recursive: true, mode: 0o700 });
-    await requirePrivate(path);
-    return await Deno.open(join(path, LOCK), { create: true, write: true, mode: 0o600 });
-  } catch (cause) {
-    if (cause instanceof SandboxError) throw cause;
-    const message = `Cannot use state directory '${path}': ${errorMessage(cause)}`;
-    throw new StateDirectoryError(message, { code: "unusable", cause });
-  }
-}
-
-/** Closes an empty folder to other users, and refuses a folder with files that other users can use. */
-async function requirePrivate(path: string): Promise<void> {
-  const { mode, uid } = await Deno.stat(path);
-  const user = Deno.uid();
-  if (uid !== user) {
-    throw new StateDirectoryError(
-      `Cannot use state directory '${path}' as it must belong to the user of the server, ${user}: ` +
-        `it belongs to user ${uid}; run chown ${user} '${path}', or start the server as that user`,
-      { code: "unusable" },
-    );
-  }
-  if (mode === null || (mode & SHARED_BITS) === 0) return;
-  if (await isEmpty(path)) return await Deno.chmod(path, 0o700);
-  throw new StateDirectoryError(
-    `Cannot use state directory '${path}' as only its owner may use it: its mode is ${
-      (mode & 0o7777).toString(8)
-    }; run chmod 700 '${path}'`,
-    { code: "unusable" },
-  );
-}
-
-async function isEmpty(path: string): Promise<boolean> {
-  for await (const _ of Deno.readDir(path)) return false;
-  return true;
 }
 
 /** Names of the options. */

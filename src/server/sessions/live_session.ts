@@ -1,5 +1,7 @@
+import { parseWithIntegers, writeIntegers } from "../../numbers/exact_numbers.ts";
 import { randomId } from "../../random_id.ts";
-import type { CheckpointEvery, CheckpointOptions, StateMemory } from "../../sandbox/contract/checkpoint.ts";
+import type { StateMemory, StateMemoryOptions } from "../../sandbox/checkpoint/state_memory.ts";
+import type { CheckpointEvery, CheckpointOptions } from "../../sandbox/contract/checkpoint.ts";
 import type {
   ExecOptions,
   ExecResult,
@@ -174,19 +176,21 @@ export class LiveSession implements AsyncDisposable {
     const tools = this.tools?.toWaitingTools();
     const captures = this.#captures;
     return await this.#run("paddock.resume", async (session) => {
-      const limited = { ...options, ...this.#limit(options), tools, captures };
-      return this.#noteResult(await requireBranching(session).resume(answer, limited));
+      const { memoryBytes: _ofProgram, ...limited } = this.#limit<SessionLimits & typeof options>(options);
+      return this.#noteResult(
+        await requireBranching(session).resume(answer, { ...limited, tools, captures }),
+      );
     }, { begins: false });
   }
 
   /** The call that its program waits for, if it does. */
   get waiting(): WaitingCall | undefined {
-    return this.#waiting === undefined ? undefined : JSON.parse(this.#waiting);
+    return this.#waiting === undefined ? undefined : parseWithIntegers(this.#waiting) as WaitingCall;
   }
 
   /** Sets the call that its program waits for. */
   setWaiting(call: WaitingCall | undefined): void {
-    this.#waiting = call && JSON.stringify(call);
+    this.#waiting = call && JSON.stringify(call, writeIntegers);
   }
 
   /** Checks that programs of the session can be given its tools. */
@@ -264,7 +268,7 @@ export class LiveSession implements AsyncDisposable {
     };
   }
 
-  get #captures(): Pick<CheckpointOptions, "owner" | "states"> {
+  get #captures(): Pick<CheckpointOptions, "owner"> & StateMemoryOptions {
     return { owner: this.owner, states: this.#options.states };
   }
 

@@ -1,4 +1,5 @@
 import type { CheckpointError } from "../../errors.ts";
+import type { CheckpointMemoryOptions } from "../../sandbox/checkpoint/state_memory.ts";
 import type { Checkpoint } from "../../sandbox/contract/checkpoint.ts";
 import {
   isBranchingPool,
@@ -160,7 +161,14 @@ export class SessionFactory {
     const checkpointMemory = checkpointEvery === undefined
       ? undefined
       : checkpointStore?.recoveryMemory(owner, transfers.memoryOf(owner));
-    const request: SandboxAcquireOptions = { seed, once, checkpointEvery, checkpointMemory, owner, near };
+    const request: SandboxAcquireOptions & CheckpointMemoryOptions = {
+      seed,
+      once,
+      checkpointEvery,
+      checkpointMemory,
+      owner,
+      near,
+    };
     const acquire = async (signal: AbortSignal) => {
       const lease = await pool.acquire({ ...request, signal });
       return isShared ? await shared.share(lease, options) : lease;

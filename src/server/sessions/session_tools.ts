@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { CallTimeoutError, runWithTimeout } from "../../async/abort.ts";
 import { checkJsonLimits, JSON_LIMITS, JsonLimitError } from "../../json.ts";
-import { withRawIntegers } from "../../numbers/exact_numbers.ts";
+import { withRawIntegers, writeIntegers } from "../../numbers/exact_numbers.ts";
 import type { HostTool, HostToolContext } from "../../sandbox/host_tool.ts";
 import { checkArguments } from "../../tools/tool_arguments.ts";
 import { MAX_SESSION_TOOLS_CHARACTERS } from "../../wire/limits.ts";
@@ -82,10 +82,11 @@ export class SessionTools {
     return this.#tools.map((tool) => {
       const { name, description, parameters } = tool.spec;
       const checked = z.looseObject({}).superRefine((args, context) => {
-        const fault = tool.fault(args, JSON.stringify(args));
+        const fault = tool.fault(args, JSON.stringify(args, writeIntegers));
         if (fault !== undefined) context.addIssue({ code: "custom", message: fault });
       });
-      return { name, description, parameters: checked.meta(parameters), run: () => undefined };
+      const exact = { exactIntegers: true };
+      return { name, description, parameters: checked.meta(parameters), ...exact, run: () => undefined };
     });
   }
 

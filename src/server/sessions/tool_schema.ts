@@ -91,10 +91,7 @@ function checkedPart(schema: Json, fail: Fail): Json {
       return [keyword, checkedValue(value, form, fail)];
     },
   );
-  const checked: Json = Object.fromEntries(entries);
-  if (![checked.type].flat().includes("integer")) return checked;
-  // A larger integer is rounded when it is read, so the client would get another one.
-  return { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER, ...checked };
+  return Object.fromEntries(entries);
 }
 
 /** Returns the checked part of a keyword's value, which has the keyword's form. */

@@ -7,7 +7,7 @@ import type { AppContext } from "../http/context.ts";
 import type { LiveSession } from "../sessions/live_session.ts";
 import type { SessionService } from "../sessions/session_service.ts";
 import { PROGRAM, PROGRAM_EVENTS, PROGRAM_RESULT } from "./examples.ts";
-import { type Api, failures, jsonBody, jsonResponse } from "./route.ts";
+import { type Api, failures, jsonBody, jsonResponse, keepIntegers } from "./route.ts";
 import { toExecBody } from "./sessions.ts";
 import { STREAM_HEADERS, streamExecBody } from "./streams.ts";
 
@@ -18,6 +18,7 @@ const exec = createRoute({
   operationId: "execProgram",
   method: "post",
   path: "/v1/exec",
+  middleware: keepIntegers,
   tags,
   summary: "Run one program in a fresh session, which then ends",
   request,
@@ -31,6 +32,7 @@ const stream = createRoute({
   operationId: "streamProgram",
   method: "post",
   path: "/v1/exec/stream",
+  middleware: keepIntegers,
   tags,
   summary: "Run one program in a fresh session and stream its output",
   request,

@@ -31,6 +31,7 @@ import {
   idParams as params,
   jsonBody,
   jsonResponse,
+  keepIntegers,
   keepTaskNumbers,
   ROLLOUTS_PATH,
 } from "./route.ts";
@@ -105,6 +106,7 @@ const answerCall = createRoute({
   operationId: "answerRolloutCall",
   method: "post",
   path: "/v1/rollouts/{id}/calls/{callId}",
+  middleware: keepIntegers,
   tags,
   summary: "Answer a call of one of your functions",
   description: "A call can be answered once.",

@@ -4,6 +4,7 @@ import * as z from "zod";
 import { type ErrorCode, HTTP_STATUS } from "../../wire/error_codes.ts";
 import { MAX_NAME_CHARACTERS } from "../../wire/limits.ts";
 import { toDataJson } from "../../numbers/data_json.ts";
+import { parseWithIntegers } from "../../numbers/exact_numbers.ts";
 import type { AppEnv } from "../http/context.ts";
 
 /** The server's `/v1` API. */
@@ -39,6 +40,21 @@ export const keepTaskNumbers: MiddlewareHandler<AppEnv> = async (c, next) => {
   c.req.bodyCache.text = Promise.resolve(toDataJson(text)) as unknown as string; // the cache holds promises
   await next();
 };
+
+/**
+ * Middleware of a route whose body has values for Python: an integer that a number cannot hold becomes a bigint. A number
+ * that neither holds is an error, as `JSON.parse` would make it infinite, and `JSON.stringify` null.
+ */
+export const keepIntegers: MiddlewareHandler<AppEnv> = async (c, next) => {
+  const text = await c.req.text();
+  // deno-lint-ignore no-explicit-any
+  c.req.json = async (): Promise<any> => await Promise.resolve(parseBody(text));
+  await next();
+};
+
+function parseBody(text: string): unknown {
+  return parseWithIntegers(text);
+}
 
 /** Declares a JSON response. */
 export function jsonResponse<Schema extends z.ZodType>(

@@ -1,6 +1,7 @@
 import { createRoute } from "@hono/zod-openapi";
 import type * as z from "zod";
-import type { ExecResult, ToolAnswer } from "../../sandbox/contract/exec.ts";
+import type { ExecResult, ToolAnswer, WaitingCall } from "../../sandbox/contract/exec.ts";
+import { withRawIntegers } from "../../numbers/exact_numbers.ts";
 import { EXEC_FIELDS } from "../../sandbox/contract/exec_fields.ts";
 import { toBase64Files } from "../../sandbox/contract/wire_forms.ts";
 import {
@@ -17,7 +18,7 @@ import {
   sessionListSchema,
   sessionQuerySchema,
 } from "../../wire/v1_sessions.ts";
-import type { callAnswerSchema } from "../../wire/v1_tools.ts";
+import type { callAnswerSchema, callEventSchema } from "../../wire/v1_tools.ts";
 import type { CheckpointService } from "../checkpoints/checkpoint_service.ts";
 import type { HeldCheckpoint } from "../checkpoints/checkpoint_store.ts";
 import type { AppContext } from "../http/context.ts";
@@ -34,7 +35,15 @@ import {
   RESUME,
   SESSION,
 } from "./examples.ts";
-import { type Api, failures, idParams, jsonBody, jsonResponse, optionalJsonBody } from "./route.ts";
+import {
+  type Api,
+  failures,
+  idParams,
+  jsonBody,
+  jsonResponse,
+  keepIntegers,
+  optionalJsonBody,
+} from "./route.ts";
 
 const params = idParams;
 const tags = ["sessions"];
@@ -91,6 +100,7 @@ const exec = createRoute({
   operationId: "execInSession",
   method: "post",
   path: "/v1/sessions/{id}/exec",
+  middleware: keepIntegers,
   tags,
   summary: "Run a program in a session",
   request: { params, body: jsonBody(sessionExecRequestSchema, PROGRAM) },
@@ -101,6 +111,7 @@ const resume = createRoute({
   operationId: "resumeExec",
   method: "post",
   path: "/v1/sessions/{id}/resume",
+  middleware: keepIntegers,
   tags,
   summary: "Answer the call that a program waits for, and run the program until it waits again or ends",
   request: { params, body: jsonBody(resumeRequestSchema, RESUME) },
@@ -211,7 +222,13 @@ function toToolAnswer({ value, error }: z.output<typeof callAnswerSchema>): Tool
 
 /** Returns a result as JSON. */
 export function toExecBody({ files, ...result }: ExecResult): z.output<typeof execResultSchema> {
-  return files === undefined ? result : { ...result, files: toBase64Files(files) };
+  const body = "call" in result ? { ...result, call: toCallBody(result.call) } : result;
+  return files === undefined ? body : { ...body, files: toBase64Files(files) };
+}
+
+/** Returns a call as JSON, whose arguments have all digits of their integers. */
+function toCallBody(call: WaitingCall): z.output<typeof callEventSchema> {
+  return { ...call, arguments: withRawIntegers(call.arguments) as Record<string, unknown> };
 }
 
 /** Returns a session as JSON. */
@@ -229,7 +246,7 @@ export function toSessionBody(
     ...(metadata && { metadata }),
     ...(checkpointEvery !== undefined && { checkpointEvery }),
     ...(tools && { tools: tools.names }),
-    ...(waiting && { waiting: { ...waiting } }),
+    ...(waiting && { waiting: toCallBody(waiting) }),
     ...(unusable && { unusable: unusable.code }),
   };
 }

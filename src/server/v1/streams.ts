@@ -13,7 +13,7 @@ import type { LiveExecOptions } from "../sessions/live_session.ts";
 import type { SessionService } from "../sessions/session_service.ts";
 import type { CallChannel } from "../sessions/session_tools.ts";
 import { CALL_ANSWER, PROGRAM, PROGRAM_EVENTS } from "./examples.ts";
-import { type Api, failures, idParams, jsonBody } from "./route.ts";
+import { type Api, failures, idParams, jsonBody, keepIntegers } from "./route.ts";
 import { findSession, toExecBody } from "./sessions.ts";
 
 const tags = ["sessions"];
@@ -27,6 +27,7 @@ const stream = createRoute({
   operationId: "streamExec",
   method: "post",
   path: "/v1/sessions/{id}/stream",
+  middleware: keepIntegers,
   tags,
   summary: "Run a program and stream its output",
   request: { params: idParams, body: jsonBody(sessionExecRequestSchema, PROGRAM) },
@@ -99,6 +100,7 @@ const answerCall = createRoute({
   operationId: "answerCall",
   method: "post",
   path: "/v1/sessions/{id}/calls/{callId}",
+  middleware: keepIntegers,
   tags,
   summary: "Answer a call of one of your tools",
   description:

@@ -3,7 +3,7 @@ import { isLargeInteger, toRowIntegers } from "../../numbers/exact_numbers.ts";
 import type { MediaPlace } from "../../sandbox/tool_value.ts";
 import type { CodeCall, ToolStatus } from "../tool_result.ts";
 
-/** Maximum length of a recorded result, in characters: that of a result that a model reads. */
+/** Maximum length of a recorded result, in characters: the same as for a result that a model reads. */
 const MAX_RESULT_CHARACTERS = 65_536;
 /** Maximum size of the recorded arguments and results of a block, in characters. */
 const MAX_RECORD_CHARACTERS = 1024 * 1024;

@@ -1,7 +1,12 @@
 import * as z from "zod";
 import { errorMessage } from "../../errors.ts";
 import type { HostTool, HostToolContext } from "../../sandbox/host_tool.ts";
-import { type EncodedToolValue, encodeToolValue, ToolMedia } from "../../sandbox/tool_value.ts";
+import {
+  type EncodedToolValue,
+  encodeToolValue,
+  leastJsonLength,
+  ToolMedia,
+} from "../../sandbox/tool_value.ts";
 import type { ContentPart } from "../../message.ts";
 import type { Tool } from "../tool.ts";
 import { indexTools } from "../tool_caller.ts";
@@ -17,14 +22,14 @@ import {
 import { CallRecords } from "./call_records.ts";
 import { type CodeToolNames, type CodeToolSpec, withPythonNames } from "./python_names.ts";
 
-/** The tools of one block, and the records of their calls. */
+/** The tools of a block, and the records of their calls. */
 export interface BlockTools {
   readonly tools: readonly HostTool[];
   /** Ends the recording of calls, and returns the records in the order of their starts. */
   endCalls(): CodeCall[];
 }
 
-/** Context of the calls of one block. */
+/** Context of the calls of a block. */
 export interface BlockContext {
   /** Prefix of the ids of calls. */
   readonly idPrefix: string;
@@ -39,7 +44,7 @@ export interface CodeToolsOptions {
   readonly names?: CodeToolNames | undefined;
 }
 
-/** Tools that a model calls from inside its Python code. */
+/** Tools that a model calls from inside Python code. */
 export class CodeTools {
   readonly #runner: ToolRunner;
   readonly #limits: CheckedLimits;
@@ -133,15 +138,22 @@ export class CodeTools {
     const fault = outcome?.fault;
     if (fault !== undefined) throw new CallFault(name, fault);
     const { maxResultBytes } = this.#limits;
-    const encoded = encodeToolValue(toValue(outcome?.value));
-    const bytes = encoded.json.length > maxResultBytes || 3 * encoded.json.length <= maxResultBytes
-      ? encoded.json.length
-      : new TextEncoder().encode(encoded.json).length;
+    const value = toValue(outcome?.value);
+    const least = leastJsonLength(value, maxResultBytes); // what is far too large is not serialized
+    if (least > maxResultBytes) throw tooLarge(name, maxResultBytes, least);
+    const encoded = encodeToolValue(value);
+    const { length } = encoded.json;
+    const isSmall = 3 * length <= maxResultBytes;
+    const bytes = isSmall || length > maxResultBytes ? length : new TextEncoder().encode(encoded.json).length;
     if (bytes <= maxResultBytes) return encoded;
-    const reason =
-      `the result of '${name}' must have at most ${maxResultBytes} bytes as JSON: it has ${bytes} or more`;
-    throw new CallFault(name, { kind: "error", reason, expected: true });
+    throw tooLarge(name, maxResultBytes, bytes);
   }
+}
+
+function tooLarge(name: string, maxBytes: number, bytes: number): CallFault {
+  const reason =
+    `the result of '${name}' must have at most ${maxBytes} bytes as JSON: it has ${bytes} or more`;
+  return new CallFault(name, { kind: "error", reason, expected: true });
 }
 
 /** What the calls of a block share. */
@@ -151,7 +163,7 @@ interface RunningBlock
   readonly gate: CallGate;
 }
 
-/** Returns the value of a result for Python: media as data, where it is there, and else a description. */
+/** Returns the value of a result for Python: media as data, where present, and else a description. */
 function toValue(value: unknown): unknown {
   if (!(value instanceof ToolParts)) return value ?? null;
   if (!value.hasMedia) return value.text;
@@ -166,7 +178,7 @@ function toPart(part: ContentPart): unknown {
     : new ToolMedia(data, mimeType);
 }
 
-/** Failure of a call. Python raises its message as a `ToolError`. */
+/** Failure of a call. Python raises the message as a `ToolError`. */
 class CallFault extends Error {
   readonly status: ToolStatus;
 

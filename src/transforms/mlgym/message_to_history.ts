@@ -9,7 +9,7 @@ import { mlgymRecordOf } from "./mlgym_record.ts";
 /** Options of {@linkcode MessageToHistory}. */
 export interface MessageToHistoryOptions {
   /**
-   * Number of newest user messages that a prompt keeps in full, beside the first one. Older ones become `Old
+   * Number of newest user messages that a prompt keeps in full, beside the first message. Older messages become `Old
    * output omitted (N lines)`, so the token ids are no longer append-only.
    * @default Infinity
    */
@@ -19,7 +19,7 @@ export interface MessageToHistoryOptions {
 /** Appends the message about a step to the history, with the role `user`. */
 export class MessageToHistory implements Transform {
   readonly #last: number;
-  /** The complete history, and its length before the first turn. */
+  /** The complete history, and the length before the first turn. */
   #fullHistory = History.fromChats([]);
   #opening = 0;
 

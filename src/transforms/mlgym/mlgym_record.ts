@@ -6,7 +6,7 @@ import type { History } from "../../history.ts";
 export interface MLGymRecord {
   /** Id of the task. */
   readonly task?: string;
-  /** Reply of the policy: its full text at first, then only the command in it. */
+  /** Reply of the policy: the full text at first, then only the command. */
   readonly textResponse?: string;
   /** True if the reply held no command and the policy is asked again. */
   readonly retry?: boolean;
@@ -22,10 +22,12 @@ export interface MLGymRecord {
   readonly message?: string;
 }
 
-/** Type of an observation or a step that carries the record of the MLGym transforms. An action has it in `info`. */
+/**
+ * Type of an observation or a step that carries the record of the MLGym transforms. An action has the record in `info`.
+ */
 export type WithMLGymRecord<T extends Observation> = T & { readonly mlgym: MLGymRecord };
 
-/** Returns the record that the MLGym transforms added; an empty one if there is none. */
+/** Returns the record that the MLGym transforms added; an empty record if there is none. */
 export function mlgymRecordOf(carrier: Observation | Action | undefined): MLGymRecord {
   if (carrier === undefined) return {};
   const holder = isObservation(carrier) ? carrier : carrier.info;

@@ -24,8 +24,8 @@ export interface MLGymRewardAssignmentOptions {
 export const REWARD_AT: readonly RewardAt[] = ["end", "improvement", "validate"];
 
 /**
- * Adds the gain over the baseline to the reward, by the direction of the metric. It uses the evaluator's
- * measurement and never reads program output. Without a baseline, 0 is used.
+ * Adds the gain over the baseline to the reward, by the direction of the metric. The transform uses the
+ * evaluator's measurement and never reads program output. Without a baseline, 0 is used.
  *
  * An episode that ends without a score gets reward 0, and `unscored` gives the reason.
  */
@@ -91,7 +91,7 @@ export class MLGymRewardAssignment implements Transform {
   }
 }
 
-/** Returns the gain over the baseline, or over 0 without one; `null` if there is no score. */
+/** Returns the gain over the baseline, or over 0 without a baseline; `null` if there is no score. */
 function gainOf(evaluation: WorkspaceEvaluation): number | null {
   const { baseline, metric = "" } = evaluation;
   const base = baseline !== null && Object.hasOwn(baseline, metric) ? baseline : { ...baseline, [metric]: 0 };

@@ -11,7 +11,7 @@ import { fillTemplate, findWorkspaceTask, type MLGymTasks, templateFieldsOf } fr
  * Starts an episode's history with the system message and appends the policy's messages in each step. The
  * inner env creates the workspace.
  *
- * A task that names no workspace uses the first one.
+ * A task that names no workspace uses the first workspace.
  */
 export class ResetModule implements Transform {
   readonly #played: MLGymTasks;

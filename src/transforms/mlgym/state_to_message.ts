@@ -8,7 +8,7 @@ import { addToMLGymRecord, mlgymRecordOf } from "./mlgym_record.ts";
 import { fillTemplate, type MLGymTasks, type TemplateFields, templateFieldsOf } from "./template_values.ts";
 import { parseUntrustedJson } from "../../json.ts";
 
-/** A template with its name in the agent YAML. */
+/** A template with the template's name in the agent YAML. */
 interface Named {
   readonly name: string;
   readonly template: string;

@@ -17,9 +17,9 @@ export interface TaskSamplerOptions {
 }
 
 /**
- * Picks one of several tasks for each episode, with equal probability, unless the episode's task names one: in its field
- * `workspace`, or by its id. The name is added to the observation, to its `info` as `task`, and is the group of the task
- * if that has none, so that episodes of the same workspace are compared with each other.
+ * Picks one of several tasks for each episode, with equal probability, unless the episode's task names a workspace: in the
+ * field `workspace`, or by the id. The name is added to the observation, to `info` as `task`, and is the group of a task
+ * without a group, so that episodes of the same workspace are compared with each other.
  */
 export class TaskSampler implements Transform {
   readonly #tasks: readonly string[];

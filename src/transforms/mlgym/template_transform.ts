@@ -11,7 +11,7 @@ import { addToMLGymAction } from "./mlgym_record.ts";
 
 /** Options of {@linkcode TemplateTransform}. */
 export interface TemplateTransformOptions {
-  /** Tokenizer of the model. Its template is used unless `chatTemplateName` is set. */
+  /** Tokenizer of the model. The tokenizer's template is used unless `chatTemplateName` is set. */
   tokenizer?: Tokenizer | undefined;
   /** Name of a family of templates, such as `chatml_format`. */
   chatTemplateName?: string | undefined;
@@ -24,7 +24,7 @@ export interface TemplateTransformOptions {
 
 /**
  * Adds each prompt as the text that a model continues, and converts the policy's message, text or tokens to
- * an assistant message: `localHistory`. A reply that is not an assistant message becomes an empty one.
+ * an assistant message: `localHistory`. A reply that is not an assistant message becomes an empty message.
  */
 export class TemplateTransform implements Transform {
   readonly #format: ChatFormat | undefined;
@@ -77,7 +77,7 @@ export class TemplateTransform implements Transform {
   }
 
   /**
-   * Parses the policy's text after its prompt. The policy may have closed its turn and opened another one.
+   * Parses the policy's text after the prompt. The policy may have closed the turn and opened another turn.
    */
   #read(prompt: string, output: string): History {
     const format = this.#format;

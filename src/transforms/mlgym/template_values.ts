@@ -14,7 +14,7 @@ export interface MLGymTasks {
 /** Values that an agent's template can use. */
 export type TemplateFields = Readonly<Record<string, TemplateValue>>;
 
-/** Returns the workspace task of an episode: `fields.workspace` names it, otherwise the id does. */
+/** Returns the workspace task of an episode: `fields.workspace` names the task, otherwise the id does. */
 export function findWorkspaceTask({ id, fields }: Task, { tasks }: MLGymTasks): WorkspaceTask | undefined {
   const workspace = typeof fields?.workspace === "string" ? fields.workspace : id;
   return tasks.find((task) => task.id === workspace);
@@ -39,7 +39,7 @@ export function templateFieldsOf(task: Task, played: MLGymTasks): TemplateFields
 /**
  * Fills a template of the agent.
  *
- * @throws {EnvError} when the template uses an unknown value; the message contains its name.
+ * @throws {EnvError} when the template uses an unknown value; the message contains the value's name.
  */
 export function fillTemplate(name: string, template: string, fields: TemplateFields): string {
   try {

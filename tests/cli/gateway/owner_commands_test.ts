@@ -41,7 +41,15 @@ Deno.test("paddock gateway open, reward, rows, fork and the other commands of ow
     [opened.id, "completed"],
     [copy.id, "open"],
   ]);
+  const [unscored] = await run("reward", copy.id, "--reward", "none");
+  assertEquals([unscored.status, unscored.reward], ["completed", null]);
   assertEquals(await run("delete", copy.id), []);
+  const fields = { sampling: { temperature: 0.25 }, tool_choice: "auto", idle_seconds: 60, sample: 3 };
+  const [third] = await run("open", '{"id": "sum"}', "--session", JSON.stringify(fields));
+  await (await test.send("/v1/chat/completions", body, { key: third.key })).text();
+  assertEquals(test.model.sampled.at(-1)?.body.sampling_params.temperature, 0.25);
+  assertEquals((await run("rows", third.id))[0].sample, 3);
+  await run("delete", third.id);
   assertEquals((await run("stats"))[0].ended, 1);
   const refused = await runPaddock(["gateway", "reward", opened.id, "--url", url, "--owner-token", TOKEN]);
   assertEquals(refused.code, 2);

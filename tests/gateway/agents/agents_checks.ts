@@ -5,12 +5,13 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { CALL_SYNTAXES } from "../../../src/gateway/grammar/call_syntaxes.ts";
 import { HttpServer } from "../../../src/server/http/http_server.ts";
 import { block } from "../../readme/pages.ts";
 import { HOME, installLocked } from "../../trainers/environment.ts";
 import { requireExact } from "../exact_rows.ts";
 import { TempFolder } from "../../temp_folder.ts";
-import { type Opened, TestGateway } from "../open_gateway.ts";
+import { type Opened, TestGateway, TOKEN } from "../open_gateway.ts";
 import { call, type Script } from "../scripted_model.ts";
 
 const FOLDER = fileURLToPath(new URL(".", import.meta.url));
@@ -105,7 +106,7 @@ async function withGateway(
   play: (test: TestGateway, opened: Opened) => Promise<void>,
   { script = sample, ...options }: { tokens?: readonly string[]; script?: Script } = {},
 ): Promise<void> {
-  await using test = new TestGateway(script, options);
+  await using test = new TestGateway(script, { callSyntax: CALL_SYNTAXES.qwen25, ...options });
   await using server = await HttpServer.listen(test.fetch, {
     hostname: "127.0.0.1",
     port: 0,
@@ -201,12 +202,16 @@ Deno.test("docs/gateway.md, Play and reward: the program plays a task and gives 
 });
 
 Deno.test("paddock.gateway of Python drives sessions by httpx", async () => {
-  await withGateway(async (test, { base_urls }) => {
+  await withGateway(async (test, { id, base_urls }) => {
+    await test.send(`/v1/gateway/sessions/${id}`, undefined, { method: "DELETE" }); // the program counts its own
     const program = fileURLToPath(new URL("../python_client.py", import.meta.url));
     const env = { PYTHONPATH: fileURLToPath(new URL("../../../packaging/python/", import.meta.url)) };
-    assertEquals(await run(python, [program, base_urls.anthropic, ""], { env }), "the client is checked\n");
+    assertEquals(
+      await run(python, [program, base_urls.anthropic, TOKEN], { env }),
+      "the client is checked\n",
+    );
     assertEquals(test.rows.length, 13);
-  }, { tokens: [], script: () => "It is 5." });
+  }, { script: () => "It is 5." });
 });
 
 Deno.test("examples/train_agent.py plays each task several times, with rows of the same group", async () => {

@@ -189,6 +189,31 @@ Deno.test("a fork copies the sandbox and the turns, and a deleted or aborted ses
   assertEquals(test.rows.at(-1)?.status, "aborted");
 });
 
+Deno.test("a session is scored by the grader with which it was opened", async () => {
+  await using served = await GatewayWithSandboxes.start(() => "It is 42.");
+  const open = async (more: object) => {
+    const opened = await served.open({ task: { id: "t", answer: "42" }, ...more });
+    await served.ask(opened);
+    return opened;
+  };
+  const grade = async (opened: OpenedSandbox) => await (await served.reward(opened, {})).json();
+  const named = await grade(await open({ grader: { grader: "number_match" } }));
+  assertEquals([named.status, named.reward], ["completed", 1]);
+  const tests = { code: "import data\ndata.X / 4", files: { "data.py": btoa("X = 2") } };
+  assertEquals((await grade(await open({ grader: { tests } }))).reward, 0.5);
+  const without = await open({});
+  const missing = await served.reward(without, {});
+  assertEquals([missing.status, (await missing.json()).error.type], [422, "invalid"]);
+  await served.test.send(`/v1/gateway/sessions/${without.id}`, undefined, { method: "DELETE" });
+  for (
+    const more of [{ grader: { grader: "none" } }, { grader: { tests: { code: "1" } }, sandbox: undefined }]
+  ) {
+    const refused = await served.test.send("/v1/gateway/sessions", { task: { id: "t" }, ...more });
+    assertEquals(refused.status, 422);
+    await refused.body?.cancel();
+  }
+});
+
 Deno.test("a session whose sandbox a kill of the server has lost ends with rows that say so, and no grader pays", async () => {
   await using folder = await TempFolder.of();
   const start = async () => {

@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { GraderError, SandboxError } from "../../../src/errors.ts";
 import { History } from "../../../src/history.ts";
@@ -23,9 +23,9 @@ class Setup implements AsyncDisposable {
     return new Setup(await TempFolder.of(files));
   }
 
-  async open(options: Partial<PythonGraderOptions> = {}): Promise<Grader> {
+  async open(options: Partial<PythonGraderOptions> = {}, name = "g.py"): Promise<Grader> {
     const onPrint = (text: string) => void this.printed.push(text);
-    return await pythonGrader(this.path("g.py"), { pool: this.pool, onPrint, ...options });
+    return await pythonGrader(this.path(name), { pool: this.pool, onPrint, ...options });
   }
 
   path(name: string): string {
@@ -88,6 +88,25 @@ def grade(completion: str, answer, task, messages, query, fields, level=3, *, bo
     };
     for (const [code, score] of Object.entries(results)) assertEquals(await grade(grader, code), score, code);
   });
+});
+
+Deno.test("pythonGrader() takes type hints that the values have, and ignores those that it cannot evaluate", async () => {
+  await using setup = await Setup.of({
+    "g.py": `from typing import Any, Literal
+
+def grade(
+    completion: str,
+    answer: str | int | None,
+    query: list[dict[str, Any]],
+    task: dict[str, Any],
+    fields: "dict[str, object]",
+    level: int,
+    messages: "Unknown" = None,
+) -> float: return level
+`,
+  });
+  const grader = await setup.open();
+  assertEquals(await grade(grader, "x", { answer: "1", fields: { level: 2 } }), { score: 2 });
 });
 
 Deno.test("pythonGrader() awaits an async grade()", async () => {
@@ -178,14 +197,17 @@ Deno.test("pythonGrader() refuses wrong results with the line of grade()", async
 
 Deno.test("pythonGrader() ends a grade at its time limit, and the next grade runs", async () => {
   await using setup = await Setup.of({
-    "g.py": "def grade(completion):\n    while completion == 'loop':\n        pass\n    return 1\n",
+    "g.py":
+      "import re\ndef grade(completion):\n    re.match('(a*)*b', 'a' * 40 if completion == 'loop' else 'a')\n    return 1\n",
   });
   const grader = await setup.open({ timeoutMs: 300 });
-  assertStringIncludes(
+  assertMatch(
     await messageOf(grade(grader, "loop"), GraderError),
-    "it took more than its time limit",
+    /^Cannot call 'grade' of '.*g\.py': it took more than its time limit: .* \(.*g\.py, line 3\)$/,
   );
-  assertStringIncludes(setup.printed.join(""), `File "${setup.path("g.py")}", line`);
+  const [head, first] = setup.printed.join("").split("\n");
+  assertEquals(head, "Traceback (most recent call last):");
+  assertStringIncludes(first ?? "", `  File "${setup.path("g.py")}", line`);
   assertEquals(await grade(grader, "x"), { score: 1 });
 });
 
@@ -208,19 +230,31 @@ Deno.test("pythonGrader() does not start with a file that breaks the contract", 
     "grade = 1": ["'grade' must be a function", undefined],
     "\ndef grade(*args): return 1": ["its parameters must have names: found '*args'", 2],
     "x = 1\ny = 1 / 0": ["ZeroDivisionError: division by zero", 2],
-    "def grade(:": ["SyntaxError: ", 1],
+    "def grade(:": ["SyntaxError: invalid syntax (", 1],
+    "def grade(completion, answer: int): return 1": [
+      "the parameter 'answer' of grade() is always of type str: its type hint is 'int'; write 'answer: str' and " +
+      "convert it, as in float(answer)",
+      1,
+    ],
+    "def grade(completion: list[str] | None): return 1": ["its type hint is 'list[str] | None'; write", 1],
+    "def grade(task: str): return 1": ["the parameter 'task' of grade() is always of type dict", 1],
     "import numppy\ndef grade(completion): return 1": ["ModuleNotFoundError: No module named 'numppy'", 1],
   };
-  for (const [text, [message, line]] of Object.entries(wrong)) {
-    await using setup = await Setup.of({ "g.py": text });
-    const error = await assertRejects(() => setup.open(), SandboxError);
+  const cases = Object.entries(wrong).map(([text, expected], index) => ({
+    name: `g${index}.py`,
+    text,
+    expected,
+  }));
+  await using setup = await Setup.of(Object.fromEntries(cases.map(({ name, text }) => [name, text])));
+  for (const { name, expected: [message, line] } of cases) {
+    const error = await assertRejects(() => setup.open({}, name), SandboxError);
     assertStringIncludes(
       error.message,
-      `Cannot start grader file '${setup.path("g.py")}': ${message}`.slice(0, 40),
+      `Cannot start grader file '${setup.path(name)}': ${message}`.slice(0, 40),
     );
     assertStringIncludes(error.message, message);
     assertEquals(error.cause instanceof PythonFileError, true);
-    if (line !== undefined) assertStringIncludes(error.message, `g.py, line ${line})`);
+    if (line !== undefined) assertStringIncludes(error.message, `${name}, line ${line})`);
   }
 });
 

@@ -1,3 +1,4 @@
+import type { CheckpointMemoryOptions } from "../../../src/sandbox/checkpoint/state_memory.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import {
   type BranchingSession,
@@ -155,7 +156,7 @@ Deno.test("a lease with checkpointEvery continues a checkpoint, and leaves nothi
 Deno.test("checkpoints of checkpointEvery take no more memory than they may", async () => {
   await using pool = new SandboxPool({ profile, size: 1, resetMode: "rewind" });
   let held = 0;
-  const room = (mostBytes: number): SandboxAcquireOptions => ({
+  const room = (mostBytes: number): SandboxAcquireOptions & CheckpointMemoryOptions => ({
     checkpointEvery: "exec",
     checkpointMemory: {
       get availableBytes() {

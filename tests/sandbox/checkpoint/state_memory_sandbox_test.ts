@@ -2,7 +2,8 @@ import { assert, assertEquals } from "@std/assert";
 import { z } from "zod";
 import { CheckpointError, hostTool, loadProfile } from "../../../mod/sandbox.ts";
 import { CheckpointCompressor } from "../../../src/sandbox/checkpoint/compression.ts";
-import type { StateMemory } from "../../../src/sandbox/contract/checkpoint.ts";
+import type { StateMemory, StateMemoryOptions } from "../../../src/sandbox/checkpoint/state_memory.ts";
+import type { CaptureOptions } from "../../../src/sandbox/contract/checkpoint.ts";
 import type { BranchingSession } from "../../../src/sandbox/contract/pool.ts";
 import { withSession } from "../shared_session.ts";
 import { value } from "../started.ts";
@@ -10,6 +11,11 @@ import { value } from "../started.ts";
 const MIB = 1 << 20;
 /** Sizes of the rooms that are tried before that of the largest state. */
 const [SMALL, LARGE, HUGE] = [8 * MIB, 64 * MIB, 256 * MIB];
+
+/** Options of calls that use the memory of a server. */
+function within(states: StateMemory): Pick<CaptureOptions, "signal"> & StateMemoryOptions {
+  return { states };
+}
 
 /** Memory that notes for which sizes room was taken, and how much is taken now. */
 class NotedMemory implements StateMemory {
@@ -48,8 +54,8 @@ Deno.test("checkpoint() and restore() take no memory while a program of the sess
       parameters: z.object({}),
       async run() {
         transfers = Promise.all([
-          session.checkpoint({ states: memory }),
-          session.restore(checkpoint, { states: memory }),
+          session.checkpoint(within(memory)),
+          session.restore(checkpoint, within(memory)),
         ]);
         await new Promise((resolve) => setTimeout(resolve, 20)); // the program waits for it
         return memory.asked.length;
@@ -100,8 +106,8 @@ Deno.test("a state without memory takes the room of its files, and that of the n
       assertEquals(memory.asked, [SMALL, LARGE, SMALL, LARGE]);
     }
     assertEquals(memory.taken, 0);
-    const checkpoint = await session.checkpoint({ memory: false, states: memory });
-    await session.restore(checkpoint, { states: memory });
+    const checkpoint = await session.checkpoint({ ...within(memory), memory: false });
+    await session.restore(checkpoint, within(memory));
     assertEquals([memory.taken, await run(session, "'x' in globals()")], [0, "False"]);
   });
 });
@@ -110,12 +116,12 @@ Deno.test("a state that is refused takes no memory, and the session goes on", as
   await withSession(async (session) => {
     await run(session, "import os; ends = os.pipe()");
     const memory = new NotedMemory();
-    const refused = await session.checkpoint({ states: memory }).catch((error) => error);
+    const refused = await session.checkpoint(within(memory)).catch((error) => error);
     assert(refused instanceof CheckpointError && refused.message.includes("pipe"), String(refused));
     assertEquals(memory.taken, 0);
     await run(session, "[os.close(end) for end in ends]; x = os.urandom(9 << 20)");
     memory.mostBytes = 2 * SMALL;
-    const full = await session.checkpoint({ states: memory }).catch((error) => error);
+    const full = await session.checkpoint(within(memory)).catch((error) => error);
     assert(full instanceof CheckpointError && full.message === "there is no room", String(full));
     assertEquals([memory.taken, await run(session, "len(x)")], [0, String(9 * MIB)]);
   });

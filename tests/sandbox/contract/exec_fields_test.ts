@@ -86,7 +86,7 @@ Deno.test("FieldTable needs one entry for a new field", () => {
     },
     local: {},
   } satisfies Fields<Options>;
-  const table = new FieldTable<Options, typeof fields>(fields);
+  const table = new FieldTable<Options, typeof fields>("test", fields);
   const options = { level: 3, local: "a" };
   assertEquals(table.toJson(options), { level: 3 });
   assertEquals(table.fromJson({ level: 3 }), { level: 3 });

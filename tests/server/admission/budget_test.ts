@@ -154,7 +154,12 @@ Deno.test("the conversations of envs take memory, and an env whose conversation 
 });
 
 Deno.test("/metrics shows a token its own figures, and all figures to the operator's token", async () => {
-  await using server = served({ ...TOKENS, metricsToken: "operator", budgets: new Budgets({ owners: 2 }) });
+  await using server = served({
+    ...TOKENS,
+    maxSessions: 4,
+    metricsToken: "operator",
+    budgets: new Budgets({ owners: 2 }),
+  });
   await server.send("POST", "/v1/sessions", {}, THEIRS);
   await server.send("POST", "/v1/exec:batch", { items: [{ code: "1" }] }, THEIRS);
   const read = async (headers: HeadersInit) => {

@@ -54,6 +54,43 @@ Deno.test("a program that waits leaves its interpreter to others, and goes on in
   }, { maxSessions: 1, hibernation: { store, afterMs: 3_600_000 } });
 });
 
+Deno.test("a call that waits and its answers keep all digits of integers, also after hibernation", async () => {
+  const measure = {
+    name: "measure",
+    description: "",
+    parameters: { type: "object", properties: { n: { type: "integer" } } },
+    run: () => null,
+  };
+  await withPython(async (server) => {
+    const fetch = (request: Request) => server.app.fetch(request);
+    await using client = new PaddockClient({ url: "http://localhost", fetch });
+    await using lease = await client.acquire({ tools: [measure] });
+    const code = "from paddock import tools\n[tools.measure(n) for n in (2**64 + 1, 2**60)]";
+    const first = await lease.session.exec(code, { suspendAt: "tool" });
+    const expected = { callId: "call_1", name: "measure", arguments: { n: 2n ** 64n + 1n } };
+    assertEquals(first.status === "waiting" && first.call, expected);
+    {
+      await using _other = await client.acquire();
+      assertEquals(await lease.session.waitingCall(), expected);
+    }
+    const second = await lease.session.resume({ value: 2n ** 70n });
+    assertEquals(second.status === "waiting" && second.call.arguments, { n: 2 ** 60 });
+    await assertRejects(
+      () => lease.session.resume({ value: new Uint8Array(1) }),
+      TypeError,
+      "must be JSON for a server: found bytes",
+    );
+    const end = await lease.session.resume({ value: { n: [2 ** 60, -(2n ** 63n) - 1n] } });
+    assertEquals(
+      end.status === "ok" && end.value,
+      `[${2n ** 70n}, {'n': [${2n ** 60n}, ${-(2n ** 63n) - 1n}]}]`,
+    );
+    const path = `/v1/sessions/${lease.id}/resume`;
+    const wrong = await server.send("POST", path, '{"value": 1e999}');
+    assertEquals(wrong.status, 400);
+  }, { maxSessions: 1, hibernation: { store: new HibernationStore(), afterMs: 3_600_000 } });
+});
+
 Deno.test("requests that suspend or resume a program are checked", async () => {
   await withPython(async (server) => {
     const { body: { id } } = await server.send("POST", "/v1/sessions", {});

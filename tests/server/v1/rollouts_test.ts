@@ -377,10 +377,12 @@ Deno.test("/v1/rollouts calls the functions of the client, and sends the next it
     data: { callId: "call_1", name: "price", arguments: { thing: "tea" } },
   });
   assertEquals((await post("/calls/call_9", { value: 1 })).status, 404);
-  assertEquals((await post("/calls/call_1", { value: 250 })).status, 204);
+  const id64 = "18446744073709551617"; // the model reads all digits
+  assertEquals((await post("/calls/call_1", `{"value":{"cost":250,"id":${id64}}}`)).status, 204);
   assertEquals((await post("/calls/call_1", { value: 250 })).status, 409);
 
   const grade = await stream.next();
+  assertStringIncludes(JSON.stringify(grade.data), id64);
   assertObjectMatch(grade.data as Record<string, unknown>, {
     name: "paddock_grade",
     arguments: { completion: "It costs 250.", answer: "42", task: { id: "a" } },

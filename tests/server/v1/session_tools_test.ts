@@ -53,7 +53,7 @@ Deno.test("a streamed program's call reaches the client, and the answer reaches 
 
 Deno.test("a call is answered once, by its owner, while it waits", async () => {
   const tokens = ["token of the first owner", "token of the second owner"];
-  await using server = served({ python, tokens });
+  await using server = served({ python, tokens, maxSessions: 4 });
   const [headers, other] = tokens.map((token) => ({ authorization: `Bearer ${token}` }));
   assert(headers && other);
   const path = await openWithTools(server, { headers });
@@ -145,7 +145,6 @@ Deno.test("arguments that do not match the schema are not sent", async () => {
     ["add", {}],
     ["add", { a: "1" }],
     ["add", { a: 1.5 }],
-    ["add", { a: 2 ** 60 }],
     ["add", { a: 1, b: 11 }],
     ["add", { a: 1, c: 1 }],
   ];

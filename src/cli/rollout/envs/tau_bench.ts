@@ -14,7 +14,7 @@ import { resolveUser, type UserFlags } from "./users.ts";
 /** Name of the env. */
 export const TAU_BENCH = "tau-bench";
 
-/** Flags that select the domain and its simulated users. */
+/** Flags that select the domain and the simulated users. */
 export interface TauBenchFlags extends UserFlags {
   tasks?: string;
   path?: string;
@@ -29,12 +29,12 @@ export interface TauBenchFlags extends UserFlags {
 /** Open domain of a run. */
 export interface TauBenchRun {
   readonly tasks: readonly Task[];
-  /** Opens the env of an episode in one of the domain's sessions. `saved` are the messages of an episode to continue. */
+  /** Opens the env of an episode in a session of the domain. `saved` are the messages of an episode to continue. */
   openEnv(saved?: readonly Message[]): Promise<Env>;
 }
 
 /**
- * Opens the domain that the flags name. The stack disposes it.
+ * Opens the domain that the flags name. The stack disposes the domain.
  *
  * @throws {UsageError} if a flag is missing, or names a path, domain or split that does not exist.
  */

@@ -25,7 +25,7 @@ export interface UserFlags {
 export const USER_STRATEGIES: readonly UserStrategyName[] = ["llm", "react", "verify", "reflection"];
 
 interface UserKind {
-  /** One line for a help text. */
+  /** A line for a help text. */
   readonly about: string;
   /** Makes a factory. `argument` is the text after the colon, `envName` the prefix of the ids of the env's tasks. */
   make(argument: string, options: UserFlags & { envName: string }): UserFactory | Promise<UserFactory>;

@@ -28,7 +28,7 @@ export interface WorkspaceFlags {
   cacheDir?: string;
 }
 
-/** Size of a run, and its resources. */
+/** Size of a run, and the run's resources. */
 export interface WorkspaceRunOptions {
   /** Number of concurrent episodes. */
   readonly sessions: number;
@@ -48,7 +48,8 @@ export interface WorkspaceRun {
 }
 
 /**
- * Reads the tasks and the agent that the flags name. The sandboxes of a task are open while its episodes are played.
+ * Reads the tasks and the agent that the flags name. The sandboxes of a task are open while the task's episodes are
+ * played.
  *
  * @throws {UsageError} if a flag is missing, or names a file that does not exist or a task that cannot be played.
  */
@@ -90,7 +91,7 @@ export async function openWorkspaces(
   const begun = new Multiset();
   const open = new Multiset();
   const enter = (id: string) => [begun, open].forEach((tally) => tally.add(id));
-  // an episode that cannot be continued is played again, so it must not be in use when it is closed
+  // an episode that cannot be continued is played again, so the task must not be in use at the close
   const leave = async (id: string) => {
     open.take(id);
     if (!open.has(id) && begun.count(id) >= samples) await workspaces.close(id);

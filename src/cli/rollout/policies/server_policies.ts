@@ -35,15 +35,15 @@ export interface PolicySetup
   readonly maxTokens?: number | undefined;
   /** Maximum tokens of a reply of a server without `maxTokens`. */
   readonly defaultMaxTokens?: number | undefined;
-  /** Flags that name the policy and its model, for messages. @default `--policy` and `--model` */
+  /** Flags that name the policy and the model, for messages. @default `--policy` and `--model` */
   readonly flagNames?: { readonly policy: string; readonly model: string } | undefined;
   /** Tokenizer of the model, whose chat template renders conversations. */
   readonly tokenizer?: Tokenizer | undefined;
-  /** If true, a server that gets token ids keeps special tokens in its text, as some call styles need them. */
+  /** If true, a server that gets token ids keeps special tokens in the text, as some call styles need them. */
   readonly keepSpecialTokens?: boolean | undefined;
   /** If true, the episodes are written for a trainer. */
   readonly recordsTokens?: boolean | undefined;
-  /** Permissions and owner of the process, if the name may be that of a file. */
+  /** Permissions and owner of the process, if the name may be a file. */
   readonly file?: PolicyFileSetup | undefined;
 }
 
@@ -113,7 +113,7 @@ export function completionPolicy(url: string | undefined, setup: PolicySetup): P
   });
 }
 
-/** Returns how requests reach a server, for the messages of its errors. */
+/** Returns how requests reach a server, for the server's error messages. */
 function routeTo(url: string): string | undefined {
   return describeProxy(new URL(url), currentIo().env);
 }
@@ -143,7 +143,7 @@ function requiredUrl(
   );
 }
 
-/** Checks the address of a server before the other options, since a wrong one is the most frequent fault. */
+/** Checks the address of a server before the other options, since a wrong address is the most frequent fault. */
 function requireServerUrl(scheme: string, text: string, flag: string): void {
   const url = URL.parse(text);
   if (url !== null && /^https?:$/.test(url.protocol)) return;
@@ -156,7 +156,7 @@ function requireServerUrl(scheme: string, text: string, flag: string): void {
 
 /**
  * Returns a function that renders a conversation and the start of the assistant's reply, for a server that takes
- * text. It uses the tokenizer's template; without a tokenizer ChatML, or Qwen's template if there are tools.
+ * text. The function uses the tokenizer's template; without a tokenizer ChatML, or Qwen's template if there are tools.
  */
 function createChatRenderer(
   tokenizer: Tokenizer | undefined,

@@ -296,12 +296,7 @@ class Tar:
 
     def _transformed(self, name):
         for expression in (self.options.get("transform"), self.options.get("xform")):
-            if expression:
-                separator = expression[1]
-                _, pattern, replacement, flags = expression.split(separator)
-                if "x" not in flags:
-                    pattern = re.sub(r"\\([(){}|+?])|([(){}|+?])", lambda m: m[1] or "\\" + m[2], pattern)
-                replacement = re.sub(r"&", r"\\g<0>", re.sub(r"\\(\d)", r"\\g<\1>", replacement))
+            for pattern, replacement, flags in _replacements(expression or ""):
                 name = re.sub(pattern, replacement, name, count=0 if "g" in flags else 1)
         return name
 
@@ -419,6 +414,25 @@ class Tar:
                 os.rmdir(full)
             elif os.path.lexists(full):
                 os.unlink(full)
+
+
+def _replacements(expression):
+    """Reads `s/PATTERN/REPLACEMENT/FLAGS;…` of sed as expressions of Python."""
+    while expression:
+        if not expression.startswith("s") or len(expression) < 2:
+            raise OSError(f"Invalid transform expression: {expression}")
+        separator = re.escape(expression[1])
+        part = rf"((?:\\.|(?!{separator})[^\\])*)"
+        match = re.match(rf"s{separator}{part}{separator}{part}{separator}([gixrRsShH\d]*)(?:;|$)", expression, re.S)
+        if match is None:
+            raise OSError(f"Invalid transform expression: {expression}")
+        pattern, replacement, flags = match.groups()
+        pattern = pattern.replace("\\" + expression[1], separator)
+        replacement = replacement.replace("\\" + expression[1], expression[1])
+        if "x" not in flags:
+            pattern = re.sub(r"\\([(){}|+?])|([(){}|+?])", lambda m: m[1] or "\\" + m[2], pattern)
+        yield pattern, re.sub(r"&", r"\\g<0>", re.sub(r"\\(\d)", r"\\g<\1>", replacement)), flags
+        expression = expression[match.end():]
 
 
 def _time_of(text):

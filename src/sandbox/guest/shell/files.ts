@@ -3,7 +3,7 @@ import type { FileSystem } from "../emscripten.ts";
 import { toPathError } from "../errno.ts";
 import type { CommandFiles, FileStatus } from "./gnu/command.ts";
 import { defineGlobals } from "../realm.ts";
-import { pathNames, type PatternFiles, type PatternSettings } from "./path_names.ts";
+import { pathNames, type PatternFiles, type PatternSettings } from "./script/path_names.ts";
 
 type Options = Parameters<IFileSystem["readFile"]>[1];
 type Contents = string | Uint8Array;
@@ -13,6 +13,9 @@ const PERMISSION_BITS = 0o7777;
 /** Paths that the shell must not change, since a session cannot run without them. */
 const PROTECTED = /^\/(?:$|(?:dev|proc|lib|usr|bin)(?:\/|$))/;
 const ENDLESS_DEVICES = new Set(["/dev/zero", "/dev/random", "/dev/urandom"]);
+/** The terminal of a process, of which the sandbox has none. */
+const TERMINAL = "/dev/tty";
+const ENXIO = 60;
 /** Number of bytes in a read of an endless device. */
 const ENDLESS_BYTES = 65_536;
 const COPY_DEPTH = 200;
@@ -239,6 +242,7 @@ export class ShellFiles implements IFileSystem {
 
   /** Fails if a write would create a file at a protected path. Existing devices there may be written. */
   #requireNoNewFile(path: string): void {
+    if (path === TERMINAL) this.#fail(ENXIO);
     if (!PROTECTED.test(this.resolvePath("/", path))) return;
     if (path === "/dev/paddock" || !this.#isPresent(path)) this.#fail(69);
   }
@@ -264,6 +268,7 @@ export class ShellFiles implements IFileSystem {
   }
 
   #read(path: string): Uint8Array {
+    if (path === TERMINAL) this.#fail(ENXIO);
     const { mode } = this.#fs.stat(path);
     if (this.#fs.isDir(mode)) this.#fail(31);
     if (this.#fs.isFile(mode)) return this.#fs.readFile(path);

@@ -153,6 +153,7 @@ const RARE_COMMANDS: Readonly<Record<RareCommand, true>> = {
   cksum: true,
   csplit: true,
   factor: true,
+  file: true,
   fmt: true,
   gawk: true,
   git: true,

@@ -8,6 +8,7 @@ import { type CommandContext, type GnuCommand, UsageError } from "./gnu/command.
 import { factor } from "./gnu/data/factor.ts";
 import { numfmt } from "./gnu/data/numfmt.ts";
 import { csplit } from "./gnu/files/csplit.ts";
+import { file } from "./gnu/files/file.ts";
 import { split } from "./gnu/files/split.ts";
 import { truncate } from "./gnu/files/truncate.ts";
 import { rg } from "./gnu/ripgrep/ripgrep.ts";
@@ -23,6 +24,7 @@ const COMMANDS = {
   cksum,
   csplit,
   factor,
+  file,
   fmt,
   gawk: awk,
   git,

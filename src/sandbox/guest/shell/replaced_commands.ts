@@ -12,6 +12,7 @@ const NEW: ReadonlySet<GnuName> = new Set(
 export const REPLACED_COMMANDS: readonly string[] = [
   ...GNU_NAMES.filter((name) => !NEW.has(name)),
   "awk",
+  "file",
   "gunzip",
   "gzip",
   "md5sum",

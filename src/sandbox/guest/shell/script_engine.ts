@@ -2,7 +2,7 @@ import { PathError } from "../errno.ts";
 import type { ShellLimits, ShellSignal } from "./clock.ts";
 import { ShellBuiltins } from "./builtins/builtins.ts";
 import { functionDefinitions } from "./builtins/functions.ts";
-import { rewriteCommand } from "./builtins/rewritten_commands.ts";
+import { rewriteCommand, toReadingGroup } from "./builtins/rewritten_commands.ts";
 import { Bash } from "./engine.ts";
 import type { ShellFiles } from "./files.ts";
 import type { StatementNode } from "./builtins/nodes.ts";
@@ -203,7 +203,8 @@ export class ScriptEngine implements JobEngine {
     if (this.#definitions !== "") await this.#defineFunctions(options);
     this.#runningState = undefined;
     options.signal.addEventListener("abort", () => this.#jobs.stopAll());
-    const output: CommandOutput = await this.#bash.exec(script, { rawScript: true, ...options } as never);
+    const running: Promise<CommandOutput> = this.#bash.exec(script, { rawScript: true, ...options } as never);
+    const output = await running.catch(toFailure);
     if (this.#jobs.wereStarted) await this.#jobs.waitForAll();
     return output;
   }
@@ -261,6 +262,12 @@ export class ScriptEngine implements JobEngine {
   }
 }
 
+/** Returns the result of a script that the engine could not run: the message of the error. */
+function toFailure(error: unknown): CommandOutput {
+  if (!(error instanceof Error)) throw error;
+  return { stdout: "", stderr: `bash: ${error.message}\n`, exitCode: 2 };
+}
+
 /** Calls a function before each command, and waits for it. */
 function delayCommands(
   interpreter: ScriptInterpreter,
@@ -276,8 +283,8 @@ function delayCommands(
 /** Runs commands in forms that the engine understands. */
 function rewriteCommands(interpreter: ScriptInterpreter): void {
   const command = interpreter.executeCommand.bind(interpreter);
-  interpreter.executeCommand = interpreter.ctx.executeCommand = shortLived((node, ...rest) => {
-    return command(rewriteCommand(node), ...rest);
+  interpreter.executeCommand = interpreter.ctx.executeCommand = shortLived((node, stdin, ...rest) => {
+    return command(rewriteCommand(stdin ? toReadingGroup(node) : node), stdin, ...rest);
   });
 }
 

@@ -22,6 +22,8 @@ const LINE_MAPPED =
 /** Matches the start of the functions for operators of `$((…))`: between two values, in assignments, before a value. */
 const ARITHMETIC =
   /(function [\w$]+\(([\w$]+),([\w$]+),([\w$]+)\)\{)(?=switch\(\4\)\{case"(?:\+":return \2\+\3;case"-":return \2-\3;case"\*":return \2\*\3;case"\/":if|=":return \3;case"\+=":return))/g;
+/** Matches the class of the error of an arithmetic expression. */
+const ARITHMETIC_CLASS = /([\w$]+)=class extends [\w$]+\{name="ArithmeticError";/g;
 const COMPLEMENT = /case"~":return~([\w$]+);/g;
 /** Computes in 64 bits. A result that the engine's numbers cannot hold is an error. */
 const INTEGER_OPERATION =
@@ -31,9 +33,12 @@ const INTEGER_OPERATION =
   `const result=BigInt.asIntN(64,name==="+"?a+b:name==="-"?a-b:name==="*"?a*b:name==="&"?a&b:name==="|"?a|b:` +
   `name==="^"?a^b:name==="<<"?a<<bits:name===">>"?a>>bits:powerOfPaddock(a,b));const number=Number(result);` +
   `if(Number.isSafeInteger(number))return number;` +
-  `throw new Error("arithmetic: the sandbox computes integers of up to 53 bits: the result is "+result)};` +
+  `throw new ARITHMETIC_ERROR("arithmetic: the sandbox computes integers of up to 53 bits: the result is "+result)};` +
   `const powerOfPaddock=(base,exponent)=>{let result=1n,factor=base;for(let left=exponent;left>0n;left>>=1n){` +
   `if(left&1n)result=BigInt.asIntN(64,result*factor);factor=BigInt.asIntN(64,factor*factor)}return result};`;
+
+/** Matches the use of a command's path that was found before, which holds until `PATH` changes. */
+const HASHED = /if\(!([\w$]+)&&([\w$]+)\.state\.hashTable\)\{/g;
 
 /** Matches \`wait\`, which the engine lets succeed. Without this, the shell's own command is run. */
 const WAIT = /if\([\w$]+==="wait"\)return [\w$]+;/g;
@@ -116,10 +121,18 @@ export function changeEngine(engine: string): string {
       "withholdPaddock(this.ctx.state.env,$3,paddockValues);$6",
     1,
   );
-  const waiting = replace(ordered, WAIT, "", 1);
+  const found = replace(
+    ordered,
+    HASHED,
+    'if($2.state.hashedPath!==$2.state.env.get("PATH"))' +
+      '$2.state.hashTable?.clear(),$2.state.hashedPath=$2.state.env.get("PATH");if(!$1&&$2.state.hashTable){',
+    1,
+  );
+  const waiting = replace(found, WAIT, "", 1);
   const started = decodeLines(replace(waiting, START, SHOWN_START, 1));
   const changed = transformVariables(changeErrors(changeParser(changeStreams(changePatterns(started)))));
-  return `${INTEGER_OPERATION}${WITHHOLD}${TRANSFORM}${FLAGS_TEXT}${changed}`;
+  const operation = INTEGER_OPERATION.replace("ARITHMETIC_ERROR", () => findName(engine, ARITHMETIC_CLASS));
+  return `${operation}${WITHHOLD}${TRANSFORM}${FLAGS_TEXT}${changed}`;
 }
 
 function computeIntegers(engine: string): string {

@@ -28,7 +28,11 @@ const STATEMENTS =
   /(async executeScript\(([\w$]+)\)\{[^{}]*let ([\w$]+)=0,([\w$]+)=new [\w$]+\([^)]*\);)(for\(let ([\w$]+) of \2\.statements\))(try\{[^{}]*\}catch\(([\w$]+)\)\{)(?=[^{}]*\{\.\.\.\4\.build\(\3\),exitCode:\3,env:([\w$]+)\(this\.ctx\.state\.env\)\})/g;
 /** Ends the line, or the script, at an error of an expansion. */
 const END_LINE = "$1let paddockSkips=false;$5if(paddockSkips)paddockSkips=!$6.endsLine;else $7" +
-  'if(endsLineOfPaddock($8)){const ends=$8.name==="NounsetError",code=!ends?1:this.onUnset?this.onUnset():1;' +
+  'if($8===$6.parseError){$4.append("stderr",syntaxOfPaddock($8,$8.script,(text)=>text));' +
+  '$3=this.ctx.state.lastExitCode=2;this.ctx.state.env.set("?","2");' +
+  "return{...$4.build(2),exitCode:2,env:$9(this.ctx.state.env)}}" +
+  'if(endsLineOfPaddock($8)){const isUnset=$8.name==="NounsetError",ends=isUnset||this.ctx.state.options.errexit&&' +
+  '($8.isAssignment||$8.name==="BadSubstitutionError"),code=!isUnset?1:this.onUnset?this.onUnset():1;' +
   "if(code===void 0){$8.prependOutput($4.stdout,$4.stderr);throw $8}" +
   '$4.append("stdout",$8.stdout,$8.internalOutputAccounting.stdout);' +
   '$4.append("stderr",$8.stderr,$8.internalOutputAccounting.stderr);' +
@@ -50,6 +54,9 @@ const NOTHING =
 const SUBSTITUTES = 'const substitutesOfPaddock=(part)=>typeof part==="object"&&part!==null&&' +
   "(/^(?:Arith)?CommandSubst/.test(part.type)||Object.values(part).some(substitutesOfPaddock));" +
   'const takeErrorsOfPaddock=(state)=>{const text=state.expansionStderr||"";state.expansionStderr="";return text};';
+
+/** Matches the message of `eval` about a script that cannot be parsed. */
+const EVALUATED = /(return [\w$]+\(`bash: eval: \$\{[\w$]+\.message\}\n`)(?=\))/g;
 
 /** Matches the parameter of a function that has the text of a script. */
 const SCRIPT = /async execInScope\(([\w$]+),/g;
@@ -80,7 +87,12 @@ const SYNTAX_TEXT =
 export function changeErrors(engine: string): string {
   const unset = findName(engine, UNSET);
   const arithmetic = findName(engine, ARITHMETIC).replaceAll("$", "$$$$");
-  const kept = replace(engine, READ_ONLY, `$1Object.assign(new ${arithmetic}($2),{stderr:$3})`, 1);
+  const kept = replace(
+    engine,
+    READ_ONLY,
+    `$1Object.assign(new ${arithmetic}($2),{stderr:$3,isAssignment:!0})`,
+    1,
+  );
   const coded = replace(kept, ERROR_NAME, "$&exitCode=1;", 3);
   const passed = replace(coded, PASSES, "$1endsLineOfPaddock($2)||", 1);
   const piped = replace(passed, PIPED, "$1||endsLineOfPaddock($2)&&$5$3$5", 1);
@@ -100,7 +112,8 @@ export function changeErrors(engine: string): string {
     "$1takeErrorsOfPaddock(this.ctx.state),substitutesOfPaddock([$2.name,$2.args])?$3:0",
     1,
   );
-  const script = findName(complaining, SCRIPT).replaceAll("$", "$$$$");
-  const explained = replace(complaining, SYNTAX, `$1syntaxOfPaddock($2,${script},$3)`, 2);
+  const evaluated = replace(complaining, EVALUATED, "$1,2", 1);
+  const script = findName(evaluated, SCRIPT).replaceAll("$", "$$$$");
+  const explained = replace(evaluated, SYNTAX, `$1syntaxOfPaddock($2,${script},$3)`, 2);
   return `${IS_EXPANSION_ERROR}${SUBSTITUTES}${SYNTAX_TEXT}${replace(explained, STATEMENTS, END_LINE, 1)}`;
 }

@@ -18,6 +18,16 @@ const SPLIT_WORDS =
 const BRACED_WORDS =
   /(if\(!\(![\w$]+&&([\w$]+)===""\)\)if\()![\w$]+&&(!([\w$]+)\.state\.options\.noglob&&[\w$]+\()\2(,\4\.state\.shoptOptions\.extglob\)\)\{let ([\w$]+)=)(await [\w$]+\(\4,\2\))(;[\w$]+\([\w$]+,\6,\4\.limits\.maxArrayElements,"brace\/glob expansion"\)\}else [\w$]+\.push\()\2(?=\))/g;
 
+/** Matches the function that makes an expression of a pattern. */
+const EXPRESSION =
+  /function ([\w$]+)\(([\w$]+),([\w$]+)="",([\w$]+)=\{\}\)\{return new ([\w$]+)\(\2,\3,\4\)\}/g;
+/** Code of expressions with `!(…)`, which the engine's own cannot express. Only at the end is its meaning that. */
+const NEGATION = "class NegationOfPaddock extends RegExp{constructor(source,flags){super(source,flags);" +
+  'if(!/^[^]*\\(\\?!\\(\\?:[^]*\\)\\$\\)\\.\\*\\)?\\$?$/.test(source))throw new Error("a pattern with signs behind !(…) is not available in the sandbox")}' +
+  "replace(text,by){return text.replace(this,by)}match(text){return text.match(this)}" +
+  "matchAll(text){return text.matchAll(this)}split(text,limit){return text.split(this,limit)}" +
+  "search(text){return text.search(this)}}";
+
 /** Matches the search for the paths that match a pattern. */
 const EXPAND = /async expand\(([\w$]+)\)\{(?=if\(this\.globstar\))/g;
 
@@ -28,6 +38,7 @@ const PATTERNS = 'const quotedOfPaddock=(text)=>text.replace(/[*?[\\]\\\\()|]/g,
   '?quotedOfPaddock(text):type==="Literal"||type==="Glob"?text:escapedOfPaddock(text);' +
   'const literalOfPaddock=(pattern)=>pattern.replace(/\\\\(.)/gs,"$1"),' +
   'signsOfPaddock=(pattern)=>pattern.replace(/\\\\./gs,"");' +
+  "const filesOfPaddock=(files)=>files.pathNames?files:filesOfPaddock(files.baseFs);" + // below /dev/fd
   "const namesOfPaddock=(pattern,names)=>names.length===1&&names[0]===pattern?[literalOfPaddock(pattern)]:names;";
 
 /**
@@ -35,6 +46,7 @@ const PATTERNS = 'const quotedOfPaddock=(text)=>text.replace(/[*?[\\]\\\\()|]/g,
  *
  * - Quoted parts of a word match themselves, also beside expansions and braces: `'*'$x` names no other file.
  * - Patterns with quoted parts and braces match files.
+ * - `!(…)` is known at the end of a pattern.
  * - The guest looks for the paths, with `*` + `/` for folders only and `**` for all below a folder.
  */
 export function changePatterns(engine: string): string {
@@ -63,8 +75,14 @@ export function changePatterns(engine: string): string {
   const expanded = replace(
     joined,
     EXPAND,
-    "async expand($1){return this.filterGlobignore(this.fs.pathNames($1,this))}async expandOfEngine($1){",
+    "async expand($1){return this.filterGlobignore(filesOfPaddock(this.fs).pathNames($1,this))}async expandOfEngine($1){",
     1,
   );
-  return PATTERNS + expanded;
+  const negated = replace(
+    expanded,
+    EXPRESSION,
+    'function $1($2,$3="",$4={}){return $2.includes("(?!")?new NegationOfPaddock($2,$3):new $5($2,$3,$4)}',
+    1,
+  );
+  return PATTERNS + NEGATION + negated;
 }

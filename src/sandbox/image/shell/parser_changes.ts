@@ -60,10 +60,34 @@ const FOR_NODE = /return ([\w$]+\.forNode\([\w$]+,[\w$]+,[\w$]+,[\w$]+\))(?=\})/
 const SCRIPT_STATEMENT =
   /([\w$]+)=this\.parseStatement\(\);\1&&([\w$]+)\.push\(\1\),(this\.check\([\w$]+\.HEREDOC_CONTENT\)&&this\.processHeredocs\(\),this\.skipSeparators\(!1\),)/g;
 
+/** Matches the start of the reading of a script, whose statements are `$1`. */
+const SCRIPT = /parseScript\(\)\{let ([\w$]+)=\[\],([\w$]+)=0;/g;
+/** Returns the lines before one that cannot be parsed, and a statement that reports it. */
+const READ_SCRIPT =
+  "parseScript(){const read=[];let error=this.unreadOfPaddock;this.unreadOfPaddock=void 0;" +
+  "try{const script=this.parseStatementsOfPaddock(read);if(!error)return script}" +
+  'catch(thrown){if(!error&&thrown?.name!=="ParseException")throw thrown;error??=thrown;' +
+  "read.length=read.findLastIndex(({endsLine})=>endsLine)+1}" +
+  "if(read.length===0)throw error;error.script??=this._input;" +
+  "const broken={...read[0],pipelines:[],operators:[],background:!1,sourceText:void 0,parseError:error};" +
+  'return{type:"Script",statements:[...read,broken]}}parseStatementsOfPaddock($1){let $2=0;';
+/** Matches the splitting of a script into tokens. */
+const TOKENS = /(let ([\w$]+)=new [\w$]+\(([\w$]+),([\w$]+)\);if\(this\.tokens=)\2\.tokenize\(\)/g;
+/** Code of a function that returns the tokens of a script, or those of the lines before a quote that does not end. */
+const TOKENIZE =
+  "const tokensOfPaddock=(parser,lexer,input,options)=>{try{return lexer.tokenize()}catch(error){" +
+  "if(!(error?.line>1)||!/^(?:[^:]*: )?unexpected EOF/.test(error.message))throw error;" +
+  'const lines=input.split("\\n").slice(0,error.line-1).join("\\n")+"\\n";' +
+  "error.script=input;parser.unreadOfPaddock=error;parser._input=lines;" +
+  "try{return new lexer.constructor(lines,options).tokenize()}catch{throw error}}};";
+/** Matches the start of the execution of a statement. */
+const STATEMENT = /(async executeStatement\(([\w$]+)\)\{)(?=if\(this\.assertDefenseContext)/g;
+
 /**
  * Changes the engine's parser:
  *
  * - Words, assignments and here-documents keep their text, from which functions are printed.
+ * - The lines of a script before one that cannot be parsed run.
  * - A statement of a script knows whether its line ends with it, as an error of an expansion ends a line.
  * - The text of a here-document has no quotes, patterns or tildes.
  * - A key of an array may have blanks.
@@ -106,7 +130,10 @@ export function changeParser(engine: string): string {
       '$1&&($1.endsLine=this._input.slice(paddockEnd,this.current().start).includes("\\n")),',
     1,
   );
-  return `${SOURCED}${readSelect(acceptAssignments(lined))}`;
+  const split = replace(lined, TOKENS, "$1tokensOfPaddock(this,$2,$3,$4)", 1);
+  const read = replace(split, SCRIPT, READ_SCRIPT, 1);
+  const reported = replace(read, STATEMENT, "$1if($2.parseError)throw $2.parseError;", 1);
+  return `${SOURCED}${TOKENIZE}${readSelect(acceptAssignments(reported))}`;
 }
 
 function acceptAssignments(engine: string): string {

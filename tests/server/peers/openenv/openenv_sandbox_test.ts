@@ -159,7 +159,7 @@ Deno.test("/mcp distinguishes OpenEnv's JSON-RPC requests from the Model Context
 
 Deno.test("OpenEnv's routes serve the chat env, which only appends tokens", async () => {
   const tokenizer = await tinyTokenizer();
-  await using server = served({ openEnv: chatKind(tokenizer) });
+  await using server = served({ makeOpenEnv: () => chatKind(tokenizer) });
   const empty = { observation: { messages: [], tokens: [] }, reward: null, done: false };
   assertEquals((await server.send("POST", "/reset")).body, empty);
   assertEquals((await server.send("GET", "/metadata")).body.name, "paddock_chat_env");

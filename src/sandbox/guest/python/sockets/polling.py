@@ -36,7 +36,12 @@ def wait_for_events(masks, seconds):
     """
     table = _procs.current().fds
     ends = {fd: table[fd] for fd in masks if fd in table}
-    files = _poll_of({fd: mask for fd, mask in masks.items() if fd not in ends}) if len(ends) < len(masks) else None
+    files = None
+    if len(ends) < len(masks):
+        others = {fd: mask for fd, mask in masks.items() if fd not in ends}
+        if closed := {fd: POLLNVAL for fd in others if not _is_open(fd)}:
+            return {**wait_for_events({fd: mask for fd, mask in masks.items() if fd not in closed}, 0), **closed}
+        files = _poll_of(others)
 
     def check():
         found = {fd: bits for fd, end in ends.items() if (bits := end.events() & (masks[fd] | ALWAYS))}
@@ -64,6 +69,14 @@ def wait_for(check, ends, seconds, step=None):
         found = _procs.wait_until(check, objects, "one of its descriptors", until)
         if found or deadline is not None and _monotonic() >= deadline:
             return found
+
+
+def _is_open(fd):
+    try:
+        _pipes.require_open(fd)
+    except OSError:
+        return False
+    return True
 
 
 def _poll_of(masks):
@@ -111,11 +124,11 @@ def wait_for_files(rlist, wlist, xlist, timeout=None, /):
     found = [[], [], []]
 
     def check():
-        found[:] = _select(*files, 0)
+        found[:] = _select(*numbers, 0)
         return any(found)
 
     _wait(check, timeout, POLL_SECONDS if any(files) else MAX_SLEEP_SECONDS)
-    return tuple(found)
+    return tuple([file for file, fd in each if fd in ready] for each, ready in zip(pairs, found))
 
 
 def _seconds(timeout):

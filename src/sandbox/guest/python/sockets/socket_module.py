@@ -23,6 +23,9 @@ NAMES = {
 }
 """Numbers of Linux that Emscripten's `_socket` lacks, or has others for."""
 
+WITHOUT_EFFECT = ("IPV6_RECV", "IPV6_HOPLIMIT", "IPV6_PKTINFO", "IPV6_NEXTHOP", "IPV6_PATHMTU", "IP_RECV", "IP_PKTINFO")
+"""Beginnings of the names of options by which a message would tell how it came: programs look whether there are any."""
+
 HOST_FUNCTIONS = (
     "inet_pton inet_ntop getaddrinfo getnameinfo gethostbyaddr gethostbyname gethostbyname_ex getservbyname "
     "getservbyport if_nameindex if_nametoindex if_indextoname sethostname"
@@ -65,6 +68,8 @@ def _replace():
         function.__module__ = "_socket"
         setattr(_socket, function.__name__, function)
     vars(_socket).update(NAMES)
+    for name in [name for name in vars(_socket) if name.startswith(WITHOUT_EFFECT)]:
+        delattr(_socket, name)
     _socket.socket = _socket.SocketType = socket_class
     for name in ("socket", "ssl"):
         if name in sys.modules:

@@ -9,7 +9,7 @@ import {
   complained,
   type ShellState,
 } from "./builtin.ts";
-import { leaveLoop, letVariables, returnFrom, shift, sourceStdin } from "./control_flow.ts";
+import { leaveLoop, letVariables, refuseFolders, returnFrom, shift, sourceStdin } from "./control_flow.ts";
 import { echoBytes } from "./echo.ts";
 import { countShells, EXEC_END, EXEC_START } from "./exec.ts";
 import { exportFunctions, functionVariables } from "./functions.ts";
@@ -53,6 +53,7 @@ export class ShellBuiltins {
       "[": testExpressions,
       bg: noJobControl,
       break: leaveLoop,
+      cd: refuseFolders,
       continue: leaveLoop,
       command: describeNames,
       declare: declareNames,

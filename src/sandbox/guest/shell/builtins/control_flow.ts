@@ -58,3 +58,10 @@ export const sourceStdin: Builtin = async ({ name, args, stdin, state, interpret
     interpreter.ctx.sourceText = outer;
   }
 };
+
+/** `cd` with more than one folder, which the engine would take for the first one. */
+export const refuseFolders: Builtin = ({ args }) => {
+  const end = args.indexOf("--");
+  const folders = args.filter((word, at) => word === "-" || !word.startsWith("-") || (end >= 0 && at > end));
+  return folders.length > 1 ? complained("cd: too many arguments") : undefined;
+};

@@ -1,5 +1,6 @@
 import { toAssignedArrays } from "./declared_arrays.ts";
 import { EMPTY_NAME, toExecGroup } from "./exec.ts";
+import { statementOf } from "./nodes.ts";
 import { toMenuLoop } from "./select.ts";
 
 interface WordPart {
@@ -19,6 +20,9 @@ interface SimpleCommand {
   /** Words of a loop. */
   readonly words?: readonly Word[] | null;
   readonly isSelect?: boolean;
+  readonly line?: number;
+  /** True if a condition is in a group that has its stdin. */
+  readonly isGrouped?: boolean;
 }
 
 const EXPANSIONS = new Set(["ParameterExpansion", "CommandSubstitution"]);
@@ -28,6 +32,15 @@ function isSplit({ type, parts = [] }: WordPart): boolean {
   const [inner, ...more] = parts;
   return EXPANSIONS.has(type) ||
     (type === "DoubleQuoted" && more.length === 0 && /^@$|\[@\]$/.test(inner?.parameter ?? ""));
+}
+
+const CONDITIONS = new Set(["If", "Case", "ConditionalCommand"]);
+
+/** Returns a group of a condition that has stdin, which the engine gives to commands of groups only. */
+export function toReadingGroup<Node extends SimpleCommand>(node: Node): Node {
+  if (!CONDITIONS.has(node.type) || node.isGrouped) return node;
+  const body = [statementOf({ ...node, isGrouped: true } as never)];
+  return { type: "Group", body, redirections: [], line: node.line } as unknown as Node;
 }
 
 /** `"$@"`: the engine splits the arguments of `for name; do` at blanks. */

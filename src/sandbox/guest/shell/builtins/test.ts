@@ -10,6 +10,8 @@ const MAX_PLAIN = 4;
 export const testExpressions: Builtin = async (call) => {
   const { name, args } = call;
   const words = name === "[" ? args.slice(0, -1) : args;
+  const number = unreadableNumber(words);
+  if (number !== undefined) return complained(`${name}: ${number}: integer expression expected`, 2);
   if (words.length <= MAX_PLAIN || (name === "[" && args.at(-1) !== "]")) return undefined;
   if (!words.some((word) => ["-a", "-o", "(", "!"].includes(word))) return undefined;
   const reader = new ExpressionReader(words, call);
@@ -18,6 +20,13 @@ export const testExpressions: Builtin = async (call) => {
   if (!reader.isAtEnd) return complained(`${name}: too many arguments`, 2);
   return { stdout: "", stderr: "", exitCode: isTrue ? 0 : 1 };
 };
+
+/** Returns the operand of a comparison of numbers that is none. The engine fails without a message. */
+function unreadableNumber(words: readonly string[]): string | undefined {
+  const [left = "", operator = "", right = ""] = words[0] === "!" ? words.slice(1) : words;
+  if (words.length < 3 || !/^-(?:eq|ne|lt|le|gt|ge)$/.test(operator)) return undefined;
+  return [left, right].find((word) => !/^\s*[-+]?\d+\s*$/.test(word));
+}
 
 class ExpressionReader {
   failure: ReturnType<typeof complained> | undefined;

@@ -1,4 +1,4 @@
-import type { Command } from "just-bash";
+import type { Command, IFileSystem } from "just-bash";
 import { defineCommand } from "../engine.ts";
 import { latin1Bytes } from "../files.ts";
 
@@ -14,7 +14,7 @@ export interface StartedShell {
 /** `bash` and `sh` with options before the program, which become `set`. Those of a login have no effect. */
 export function shells(onShell: (shell: StartedShell) => void): Command[] {
   return ["bash", "sh"].map((name) =>
-    defineCommand(name, async (args, { origCommand, stdin }) => {
+    defineCommand(name, async (args, { origCommand, stdin, fs, cwd }) => {
       if (!origCommand) throw new Error(`'${name}' is not a command of the engine`);
       const { settings, source, rest, unknown } = readShellOptions(args);
       if (unknown !== undefined) {
@@ -27,6 +27,11 @@ export function shells(onShell: (shell: StartedShell) => void): Command[] {
       }
       if (source === "file") {
         const [file] = rest;
+        const program = file === undefined ? undefined : await programNamed(file, fs, cwd);
+        if (program !== undefined) {
+          const stderr = `${program}: ${program}: cannot execute binary file\n`;
+          return { stdout: "", stderr, exitCode: 126 };
+        }
         if (settings.length === 0 || file === undefined) return await origCommand(rest);
         // A file that runs with settings is sourced by a program, so that `$0` and the arguments are the same.
         return await origCommand(["-c", `${settings.join("\n")}\n. "$0"`, ...rest]);
@@ -38,6 +43,13 @@ export function shells(onShell: (shell: StartedShell) => void): Command[] {
       return await origCommand(["-c", [...settings, program].join("\n"), ...words]);
     })
   );
+}
+
+/** Returns the path of the command that a shell finds for the name of a missing script, and cannot read. */
+async function programNamed(name: string, fs: IFileSystem, cwd: string): Promise<string | undefined> {
+  if (name.includes("/") || await fs.exists(fs.resolvePath(cwd, name))) return undefined;
+  const path = `/usr/bin/${name}`;
+  return await fs.exists(path) ? path : undefined;
 }
 
 const LOGIN_OPTIONS = /^--(?:login|norc|noprofile|posix|restricted|noediting|debug|verbose)$/;

@@ -187,6 +187,7 @@ class Copier {
       }
       const isSame = from === to || status.kind !== "link" &&
           resolvePath(this.#context, source, "last") === resolvePath(this.#context, name, "last");
+      if (isSame && isKept(options)) return;
       if (isSame && !options.has("remove-destination")) {
         return this.complain(`${quoted(source)} and ${quoted(name)} are the same file`);
       }
@@ -234,6 +235,11 @@ class Copier {
       files.write(to, bytes);
     }
   }
+}
+
+/** Returns whether `-n` keeps each file that exists. */
+function isKept(options: ParsedOptions): boolean {
+  return options.given.findLast(({ name }) => name === "n" || name === "i")?.name === "n";
 }
 
 /** Returns whether `-n`, `-u` and `-i` allow to replace a file. The last of `-n`, `-f` and `-i` counts for `mv`. */

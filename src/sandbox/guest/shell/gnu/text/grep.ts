@@ -80,7 +80,7 @@ function searchInputs(args: readonly string[], context: CommandContext, initial:
   const names = operands.length > 0 ? operands : [isRecursive ? "" : "-"];
   const settings = readSettings(
     options,
-    createFinder(patterns, syntax, options),
+    createFinder(patterns, syntax, { options, warn: context.warn }),
     names,
     isRecursive && !isOneFile(names, context),
   );
@@ -189,11 +189,19 @@ function readSettings(
   };
 }
 
+/** Warns of signs such as `*` at the start of an expression, where nothing can be repeated. */
+function warnOfRepetitions(pattern: string, warn: CommandContext["warn"]): void {
+  const starts = pattern.matchAll(/\\.|\[\^?\]?(?:\[:\w+:\]|[^\]])*\]|(?:^|[(|])([*+?])/gs);
+  for (const [, sign] of starts) {
+    if (sign !== undefined) warn(`warning: ${sign} at start of expression`);
+  }
+}
+
 /** Returns a function that finds the leftmost match, and the longest of those, at or behind a position. */
 function createFinder(
   patterns: readonly string[],
   syntax: Syntax,
-  options: ParsedOptions,
+  { options, warn }: { readonly options: ParsedOptions; readonly warn: CommandContext["warn"] },
 ): Settings["find"] {
   const whole = options.has("x") ? "line" : options.has("w") ? "word" : undefined;
   const icase = options.given.findLast(({ name }) => "iy".includes(name) || name === "no-ignore-case");
@@ -207,6 +215,7 @@ function createFinder(
   }
   const expressions = patterns.map((pattern) => {
     const text = unicodeText(pattern);
+    if (syntax === "extended") warnOfRepetitions(text, warn);
     try {
       return syntax === "perl" ? compilePerlExpression(text, settings) : compileExpression(
         syntax === "fixed" ? text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&") : text,
