@@ -12,7 +12,7 @@ import { HANG_MS } from "../deadline.ts";
 type Grade = (reply: string, fields: Record<string, unknown>) => Promise<Score | number | null>;
 
 /** What the tests' session returns when it has prepared tests. */
-const PREPARED = ok("", { value: '[[], ""]' });
+const PREPARED = ok("", { value: '[[], "", ""]' });
 
 function gradeWith(grader: ReturnType<typeof hiddenTests>): Grade {
   return async (content, fields) => {
