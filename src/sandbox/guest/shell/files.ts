@@ -177,6 +177,10 @@ export class ShellFiles implements IFileSystem {
     setTime: (path, changedMs) =>
       this.#run("utime", path, () => this.#fs.utime(this.#requireUnprotected(path), changedMs, changedMs)),
     umask: () => this.umask,
+    space: () => {
+      const { bsize, blocks, bfree, files, ffree } = this.#fs.statfs("/");
+      return { blockBytes: bsize, blocks, freeBlocks: bfree, files, freeFiles: ffree };
+    },
   };
 
   /** Returns access to the same files for another process, with its own umask. */

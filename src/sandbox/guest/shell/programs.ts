@@ -64,6 +64,7 @@ export interface CommandParts {
   /** Called before a command starts a shell. */
   readonly onShell: (isCommandString: boolean) => void;
   readonly streams: EngineCommandParts["streams"];
+  readonly processes: EngineCommandParts["processes"];
 }
 
 /** Creates the commands that the engine lacks or gets wrong. `yes` ends after the output that a reader would take. */
@@ -147,6 +148,7 @@ const RARE_COMMANDS: Readonly<Record<RareCommand, true>> = {
   base32: true,
   cksum: true,
   csplit: true,
+  df: true,
   factor: true,
   fmt: true,
   gawk: true,
@@ -158,6 +160,9 @@ const RARE_COMMANDS: Readonly<Record<RareCommand, true>> = {
   more: true,
   numfmt: true,
   od: true,
+  pgrep: true,
+  pkill: true,
+  ps: true,
   rg: true,
   sha1sum: true,
   sha256sum: true,
@@ -165,6 +170,7 @@ const RARE_COMMANDS: Readonly<Record<RareCommand, true>> = {
   sha512sum: true,
   shuf: true,
   sum: true,
+  top: true,
   truncate: true,
   tsort: true,
   xxd: true,

@@ -7,6 +7,10 @@ import { od } from "./gnu/bytes/od.ts";
 import { type CommandContext, type GnuCommand, UsageError } from "./gnu/command.ts";
 import { factor } from "./gnu/data/factor.ts";
 import { numfmt } from "./gnu/data/numfmt.ts";
+import { df } from "./gnu/files/df.ts";
+import { pgrep, pkill } from "./jobs/pgrep.ts";
+import { ps } from "./jobs/ps.ts";
+import { top } from "./jobs/top.ts";
 import { csplit } from "./gnu/files/csplit.ts";
 import { truncate } from "./gnu/files/truncate.ts";
 import { rg } from "./gnu/ripgrep/ripgrep.ts";
@@ -21,6 +25,7 @@ const COMMANDS = {
   base32,
   cksum,
   csplit,
+  df,
   factor,
   fmt,
   gawk: awk,
@@ -32,6 +37,9 @@ const COMMANDS = {
   more,
   numfmt,
   od,
+  pgrep,
+  pkill,
+  ps,
   rg,
   sha1sum,
   sha256sum,
@@ -39,6 +47,7 @@ const COMMANDS = {
   sha512sum,
   shuf,
   sum,
+  top,
   truncate,
   tsort,
   xxd,

@@ -1,7 +1,10 @@
+import { changeArithmetic } from "./arithmetic_changes.ts";
+import { changeArrays } from "./array_changes.ts";
 import { changeErrors } from "./error_changes.ts";
 import { changeParser } from "./parser_changes.ts";
 import { findName, replace } from "./replace.ts";
 import { changeStreams } from "./stream_changes.ts";
+import { changeTrace } from "./trace_changes.ts";
 
 /** Matches the place where the engine starts a script. `$3` is the state that the script changes. */
 const START = /await new ([\w$]+)\(([\w$]+),([\w$]+)\)\.executeScript\(/g;
@@ -77,7 +80,7 @@ const PRINTED_ARRAY =
 /** Code of `${x@A}`, `${x@K}` and `${x@k}`, which name a variable or its keys. */
 const TRANSFORM = `const valueOfPaddock=(word,quote)=>/[\\x00-\\x1f\\x7f]/.test(word)?quote(word):` +
   `'"'+word.replace(/["$\`\\\\]/g,"\\\\$&")+'"';` +
-  `const keyOfPaddock=(word,quote)=>/[^\\w@%+:,./-]/.test(word)?valueOfPaddock(word,quote):word;` +
+  `const keyOfPaddock=(word,quote)=>/[^\\w@%+:,./\\u0080-\\uffff-]/.test(word)?valueOfPaddock(word,quote):word;` +
   `const transformOfPaddock=(operator,name,attributes,entries,value,quote)=>{` +
   `const text=(word)=>valueOfPaddock(word,quote),key=(word)=>keyOfPaddock(word,quote);` +
   `if(operator==="A"){const declared=attributes===""?"":"declare -"+attributes+" ";` +
@@ -117,7 +120,8 @@ export function changeEngine(engine: string): string {
   );
   const waiting = replace(ordered, WAIT, "", 1);
   const started = decodeLines(replace(waiting, START, SHOWN_START, 1));
-  const changed = transformVariables(changeErrors(changeParser(changeStreams(started))));
+  const parsed = changeArithmetic(changeParser(changeStreams(started)));
+  const changed = changeTrace(changeArrays(transformVariables(changeErrors(parsed))));
   return `${INTEGER_OPERATION}${WITHHOLD}${TRANSFORM}${FLAGS_TEXT}${changed}`;
 }
 
