@@ -65,12 +65,16 @@ async function writeGroups(folder: string, groups: readonly TestGroup[]): Promis
   }));
 }
 
+/** Modules of tests that run at once on each core. More than one, as most of them wait: for processes, timeouts, files. */
+const JOBS_PER_CORE = 1.5;
+
 /** Folder of the images that tests build, instead of the user's own cache. It is removed with the clone. */
 const TEST_HOME = fileURLToPath(new URL("../.paddock/tests", ROOT));
 
 /**
  * Returns the variables of a suite's processes. Their home is a folder of the clone, so that the images of tests are not
- * in the user's cache; the caches of Deno and npm stay where they are, and so do the wheels of math-verify.
+ * in the user's cache; the caches of Deno and npm stay where they are, and so do the wheels of math-verify. `DENO_JOBS`
+ * of the user, the number of modules that run at once, has precedence.
  */
 export async function testEnvironment(home = TEST_HOME): Promise<Record<string, string>> {
   const userCache = join(homedir(), ".cache", "paddock");
@@ -83,6 +87,7 @@ export async function testEnvironment(home = TEST_HOME): Promise<Record<string, 
     PADDOCK_CACHE_DIR: cache,
     DENO_DIR: Deno.env.get("DENO_DIR") ?? await denoDir(),
     npm_config_cache: Deno.env.get("npm_config_cache") ?? join(homedir(), ".npm"),
+    DENO_JOBS: Deno.env.get("DENO_JOBS") ?? String(Math.ceil(JOBS_PER_CORE * navigator.hardwareConcurrency)),
   };
 }
 

@@ -40,3 +40,11 @@ Deno.test("testEnvironment() keeps images out of the user's cache, and the cache
   }
   await testEnvironment(home);
 });
+
+Deno.test("testEnvironment() runs more modules at once than there are cores, as most of them wait", async () => {
+  await using folder = await TempFolder.of();
+  const { DENO_JOBS } = await testEnvironment(folder.path);
+  const { DENO_JOBS: chosen } = Deno.env.toObject();
+  if (chosen === undefined) assertEquals(Number(DENO_JOBS) > navigator.hardwareConcurrency, true);
+  else assertEquals(DENO_JOBS, chosen);
+});

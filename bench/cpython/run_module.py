@@ -17,6 +17,8 @@ import unittest
 MARK = "\x1e"
 LIBRARY = "/cpython"
 RESOURCES = ("walltime",)
+LOOPBACK = ("test_socketserver",)
+"""Modules that ask for the resource `network` and use only addresses of the machine itself."""
 
 
 class Outcome(unittest.TextTestResult):
@@ -86,7 +88,7 @@ class _TemporaryThread:
         self.thread.join()
 
 
-def _enable_features(programs):
+def _enable_features(module, programs):
     """Lets tests run that CPython skips on Emscripten. What they need exists in the sandbox."""
     import zoneinfo
     from concurrent import futures
@@ -100,9 +102,10 @@ def _enable_features(programs):
         pass  # tests that need it are skipped
     else:
         _TemporaryThread(_testcapi)
-    support.use_resources = RESOURCES
+    support.use_resources = (*RESOURCES, "network") if module in LOOPBACK else RESOURCES
     support.has_subprocess_support = programs
     support.is_emscripten = support.is_wasm32 = False
+    support.has_socket_support = True
     threading_helper.can_start_thread = True
     futures.InterpreterPoolExecutor = _InterpreterPoolExecutor
     zoneinfo.__path__.append(f"{LIBRARY}/zoneinfo")  # has `_zoneinfo`, which Pyodide lacks
@@ -121,7 +124,7 @@ def _skip_process_pools():
 def main(module, directory=LIBRARY, programs="0"):
     sys.path.insert(0, directory)
     started = time.monotonic()
-    _enable_features(programs == "1")
+    _enable_features(module, programs == "1")
     if module.startswith("test_concurrent_futures") and programs != "1":
         _skip_process_pools()
     os.chdir(tempfile.mkdtemp())

@@ -38,6 +38,7 @@ const METHODS = ["get", "post", "put", "patch", "delete"];
 /** Statuses of operations that do not succeed without more than their example. */
 const STATUSES: Readonly<Record<string, readonly number[]>> = {
   answerCall: [404], // no program calls a tool
+  answerEnvCall: [404],
   cancelRequest: [404], // no such request runs
   openMcpStream: [406], // a client that does not accept events
   openEpisodeSocket: [426], // no handshake

@@ -2,7 +2,7 @@
 /**
  * Compares the shell with bash 5.2 and GNU's tools on command lines of public repositories.
  *
- * Needs `bwrap` (bubblewrap), git, and checkouts of the repositories in `sources.ts`, as folders `owner+name` of one
+ * Needs `bwrap` (bubblewrap), git, a C compiler, and checkouts of the repositories in `sources.ts`, as folders `owner+name` of one
  * folder. Bash sees no network, and of the files of the host only its programs.
  */
 import { parseArgs } from "node:util";
@@ -31,8 +31,8 @@ interface Row {
   readonly difference: string | undefined;
 }
 
-/** Commands that print files in the order of a folder, which each file system chooses. */
-const IN_FOLDER_ORDER = /\b(?:find|tree|du|tar)\b|\bgrep\b.* -\w*[rR]|\bls\b.* -\w*[fU]/;
+/** Commands that visit the entries of a folder in the order of their inodes. */
+const IN_INODE_ORDER = /\b(?:tar|zip|cp|mv)\b/;
 
 function sortWords(text: string): string {
   return text.split(/[\n\0 ]/).sort().join("\n");
@@ -41,7 +41,7 @@ function sortWords(text: string): string {
 /** Names what differs, or returns `undefined`. */
 function differenceOf(text: string, native: Outcome, sandbox: Outcome): string | undefined {
   if (native.exitCode !== sandbox.exitCode) return "exit code";
-  const isSame = IN_FOLDER_ORDER.test(text)
+  const isSame = IN_INODE_ORDER.test(text)
     ? sortWords(native.stdout) === sortWords(sandbox.stdout)
     : native.stdout === sandbox.stdout;
   if (!isSame) return "stdout";
@@ -49,31 +49,56 @@ function differenceOf(text: string, native: Outcome, sandbox: Outcome): string |
   return native.complains === sandbox.complains ? undefined : "stderr";
 }
 
-/** Runs a line in bash twice. Returns `undefined` if the results differ, so that no other shell could have them. */
-async function runTwice(text: string, tree: string, cwd: string): Promise<Outcome | undefined> {
-  const [first, second] = await Promise.all([runNative(text, tree, cwd), runNative(text, tree, cwd)]);
-  return first && second && differenceOf("", first, second) === undefined ? first : undefined;
+/**
+ * Runs a line in bash and in the sandbox, and once more in bash if the results differ. Returns `undefined` if the two
+ * results of bash differ too, so that no other shell could have them, or if bash does not end.
+ */
+async function compareLine(line: CommandLine, places: Places): Promise<Row | undefined> {
+  const { folder, cwd, sandbox } = places;
+  const native = await runNative(line.text, folder, cwd);
+  if (!native) return undefined;
+  const outcome = await sandbox.run(line.text);
+  const difference = differenceOf(line.text, native, outcome);
+  if (difference) {
+    const second = await runNative(line.text, folder, cwd);
+    if (!second || differenceOf("", native, second)) return undefined;
+  }
+  return { line, native, sandbox: outcome, difference };
+}
+
+/** Where a line runs. */
+interface Places {
+  readonly folder: string;
+  readonly cwd: string;
+  readonly sandbox: TreeSandbox;
+}
+
+/** Rows of compared lines, and lines that are not comparable, as two runs in bash differ or do not end. */
+interface Comparison {
+  readonly rows: Row[];
+  readonly left: CommandLine[];
 }
 
 async function compareLines(
   lines: readonly CommandLine[],
   trees: string,
-): Promise<{ rows: Row[]; left: number }> {
+  onRow: (row: Row) => Promise<void>,
+): Promise<Comparison> {
   const rows: Row[] = [];
-  let left = 0;
+  const left: CommandLine[] = [];
   for (const tree of new Set(lines.map((line) => line.tree))) {
     const folder = `${trees}/${tree}`;
     const cwd = workingDirectory(tree);
     await using sandbox = await TreeSandbox.start(folder, cwd);
     for (const line of lines.filter((candidate) => candidate.tree === tree)) {
-      const native = await runTwice(line.text, folder, cwd);
-      if (!native) {
-        left++;
+      const row = await compareLine(line, { folder, cwd, sandbox });
+      if (!row) {
+        left.push(line);
         continue;
       }
-      const outcome = await sandbox.run(line.text);
-      rows.push({ line, native, sandbox: outcome, difference: differenceOf(line.text, native, outcome) });
-      if (rows.length % 100 === 0) console.error(`${rows.length + left} of ${lines.length} lines`);
+      rows.push(row);
+      await onRow(row);
+      if (rows.length % 100 === 0) console.error(`${rows.length + left.length} of ${lines.length} lines`);
     }
   }
   return { rows, left };
@@ -89,17 +114,20 @@ function isSilent({ native, sandbox, difference }: Row): boolean {
   return difference !== undefined && (!sandbox.complains || messagesOf(native) === messagesOf(sandbox));
 }
 
-function printTable(rows: readonly Row[]): void {
-  const names = new Set(rows.map(({ line }) => sourceOf(line)));
+function printTable({ rows, left }: Comparison): void {
+  const names = new Set([...rows.map(({ line }) => line), ...left].map(sourceOf));
   for (const name of [...names, "all"]) {
     const own = rows.filter(({ line }) => name === "all" || sourceOf(line) === name);
     const same = own.filter(({ difference }) => !difference);
     const complaining = same.filter(({ native }) => native.complains);
     const worded = complaining.filter(({ native, sandbox }) => messagesOf(native) === messagesOf(sandbox));
     const share = (100 * same.length / own.length).toFixed(1);
+    const silent = own.filter(isSilent).length;
+    const leftOut = left.filter((line) => name === "all" || sourceOf(line) === name).length;
     console.log(
       `${name}: ${own.length} lines, ${same.length} the same (${share} %), ` +
-        `${own.filter(isSilent).length} differ without an error; ` +
+        `${own.length - same.length - silent} with an error, ${silent} differ without an error, ` +
+        `${leftOut} not comparable; ` +
         `${worded.length} of ${complaining.length} same lines with messages have the same messages`,
     );
   }
@@ -134,13 +162,13 @@ try {
   const lines = (await readLines(values.path, part)).filter(({ id }) => id.startsWith(values.only))
     .filter(({ id }) => earlier?.includes(id) ?? true);
   await makeTrees(values.path, trees, new Set(lines.map(({ tree }) => tree)));
-  const { rows, left } = await compareLines(lines, trees);
-  printTable(rows);
-  console.log(`${left} lines were left out, as two runs in bash differ or do not end in 5 s`);
-  if (values.report) {
-    const differing = rows.filter(({ difference }) => difference).map((row) => `${JSON.stringify(row)}\n`);
-    await Deno.writeTextFile(values.report, differing.join(""));
-  }
+  if (values.report) await Deno.writeTextFile(values.report, "");
+  const comparison = await compareLines(lines, trees, async (row) => {
+    if (!values.report || !row.difference) return;
+    await Deno.writeTextFile(values.report, `${JSON.stringify(row)}\n`, { append: true });
+  });
+  printTable(comparison);
+  console.log("Lines are not comparable if two runs in bash differ or do not end in 5 s");
 } finally {
   await Deno.remove(trees, { recursive: true });
 }

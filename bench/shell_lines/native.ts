@@ -1,4 +1,4 @@
-import { runConfined } from "./trees.ts";
+import { runConfined, SYSTEM_FILES } from "./trees.ts";
 
 /** What a line printed and left. */
 export interface Outcome {
@@ -19,7 +19,7 @@ export async function runNative(script: string, tree: string, cwd: string): Prom
   const folder = await Deno.makeTempDir();
   try {
     await copyTree(tree, `${folder}/tree`);
-    for (const name of ["passwd", "group"]) await Deno.copyFile(`${tree}/../${name}`, `${folder}/${name}`);
+    for (const name of SYSTEM_FILES) await Deno.copyFile(`${tree}/../${name}`, `${folder}/${name}`);
     await Deno.mkdir(`${folder}/tree/home/pyodide`, { recursive: true });
     const before = await listTree(tree);
     const signal = AbortSignal.timeout(TIMEOUT_MS);

@@ -5,6 +5,9 @@ const DJANGO_VERSION = "5.0.14";
 /** Folders of the root that a tree may have. */
 const ROOTS = ["testbed", "system", "workspace", "backup"];
 
+/** Files of `/etc` that bash sees: owners of files, and what lists folders by name. */
+export const SYSTEM_FILES = ["passwd", "group", "ld.so.preload", "sorted_readdir.so"];
+
 /** Working directory of the lines of a tree. */
 export function workingDirectory(tree: string): string {
   if (tree === "testbed2") return "/system";
@@ -19,6 +22,8 @@ export async function makeTrees(checkouts: string, to: string, names: ReadonlySe
   }
   await Deno.writeTextFile(`${to}/passwd`, "pyodide:x:0:0::/home/pyodide:/bin/bash\n");
   await Deno.writeTextFile(`${to}/group`, "pyodide:x:0:\n");
+  await Deno.writeTextFile(`${to}/ld.so.preload`, "/etc/sorted_readdir.so\n");
+  await compileSortedReaddir(`${to}/sorted_readdir.so`);
   const scripts = await checkOut(checkouts, "princeton-nlp/intercode", ["docker/bash_scripts"]);
   for (const number of [1, 2, 3, 4].filter((each) => names.has(`testbed${each}`))) {
     const script = await Deno.readTextFile(`${scripts}/docker/bash_scripts/setup_nl2b_fs_${number}.sh`);
@@ -27,6 +32,15 @@ export async function makeTrees(checkouts: string, to: string, names: ReadonlySe
   await Deno.remove(scripts, { recursive: true });
   if (names.has("django")) await makeDjango(`${to}/django/testbed`);
   await dropFractions(to);
+}
+
+async function compileSortedReaddir(to: string): Promise<void> {
+  const source = new URL("./sorted_readdir.c", import.meta.url).pathname;
+  const { success, stderr } = await new Deno.Command("cc", {
+    args: ["-shared", "-fPIC", "-O1", "-o", to, source],
+    stderr: "piped",
+  }).output();
+  if (!success) throw new Error(`Cannot compile '${source}': ${new TextDecoder().decode(stderr)}`);
 }
 
 /** Sets the times of files to whole seconds, which an archive in the sandbox has too. */
@@ -76,9 +90,7 @@ export function runConfined(
 ): Deno.Command {
   const binds = ["--ro-bind", "/usr", "/usr", "--ro-bind-try", "/etc/alternatives", "/etc/alternatives"];
   const links = ["bin", "lib", "lib64", "sbin"].flatMap((name) => ["--symlink", `usr/${name}`, `/${name}`]);
-  const owners = ["passwd", "group"].flatMap((
-    name,
-  ) => ["--ro-bind-try", `${tree}/../${name}`, `/etc/${name}`]);
+  const systemFiles = SYSTEM_FILES.flatMap((name) => ["--ro-bind", `${tree}/../${name}`, `/etc/${name}`]);
   const folders = ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"];
   const roots = ROOTS.flatMap((root) => ["--bind", `${tree}/${root}`, `/${root}`]);
   const homes = home ? ["--bind", home, "/home/pyodide"] : ["--dir", "/home/pyodide"];
@@ -96,7 +108,7 @@ export function runConfined(
   return new Deno.Command("bwrap", {
     args: [
       ...binds,
-      ...owners,
+      ...systemFiles,
       ...links,
       ...folders,
       ...roots,

@@ -108,7 +108,7 @@ async function manyExecutions(count: number): Promise<boolean> {
       "--state-dir",
       `${folder}/state`,
       "--hibernate-memory",
-      "40",
+      "64",
     );
     const { pid } = serving.child;
     const ids: string[] = [];

@@ -68,6 +68,7 @@ export const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
   "process": [
     "sandbox/guest/allowed_calls_sandbox_test.ts",
     "sandbox/process/child_command_sandbox_test.ts",
+    "sandbox/process/child_sandbox_test.ts",
     "sandbox/process/deno_program_sandbox_test.ts",
     "sandbox/process/layers_sandbox_test.ts",
     "sandbox/process/memory_cgroup_sandbox_test.ts",

@@ -5,7 +5,7 @@ export const MAX_TIMER_MS: number = 2 ** 31 - 1;
 
 /**
  * Waits for `promise`, or rejects with the signal's reason if the signal is aborted first. The work behind the
- * promise is not stopped. Without a signal it waits for the promise alone.
+ * promise is not stopped. Without a signal, waits for the promise alone.
  */
 export async function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   return signal === undefined ? await promise : await stdAbortable(promise, signal);
@@ -20,8 +20,8 @@ export interface DeadlineOptions {
 }
 
 /**
- * A signal that is aborted after a time, or with another signal. Unlike `AbortSignal.timeout()`, disposing it stops
- * the timer.
+ * A signal that is aborted after a time, or with another signal. Unlike `AbortSignal.timeout()`, disposing the deadline
+ * stops the timer.
  */
 export class Deadline implements Disposable {
   readonly signal: AbortSignal;
@@ -49,11 +49,11 @@ export class Deadline implements Disposable {
 export interface RunWithTimeoutOptions {
   /** Milliseconds after which the work is abandoned. */
   timeoutMs: number;
-  /** Abandons the work at once; its reason is then thrown. */
+  /** Abandons the work at once; the signal's reason is then thrown. */
   signal?: AbortSignal | undefined;
 }
 
-/** The error of work that took longer than its timeout. */
+/** The error of work that took longer than the timeout. */
 export class CallTimeoutError extends Error {
   readonly timeoutMs: number;
 
@@ -64,8 +64,8 @@ export class CallTimeoutError extends Error {
 }
 
 /**
- * Runs `work` with a signal that is aborted when its time is up, and then stops waiting for it. What abandoned work
- * does afterwards, and how it ends, is ignored.
+ * Runs `work` with a signal that is aborted when the time is up, and then stops waiting. Anything that
+ * abandoned work does afterwards, also the outcome, is ignored.
  *
  * @throws {CallTimeoutError} when the time is up.
  */
@@ -77,7 +77,7 @@ export async function runWithTimeout<T>(
   signal?.throwIfAborted();
   const stop = new AbortController();
   const result = work(stop.signal);
-  if (!isThenable(result)) return result; // a timer and its signals take longer than most such work
+  if (!isThenable(result)) return result; // a timer with signals takes longer than most such work
   using deadline = new Deadline(timeoutMs, { signal, reason: () => new CallTimeoutError(timeoutMs) });
   try {
     return await abortable((async () => await result)(), deadline.signal);
@@ -94,7 +94,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 /**
  * Checks that a timer can keep a timeout.
  *
- * @throws {RangeError} when it is not above 0, or is above {@linkcode MAX_TIMER_MS} (24 days).
+ * @throws {RangeError} when the timeout is not above 0, or is above {@linkcode MAX_TIMER_MS} (24 days).
  */
 export function requireTimeout(timeoutMs: number, what: string): void {
   if (timeoutMs > 0 && timeoutMs <= MAX_TIMER_MS) return;

@@ -2,7 +2,7 @@
 export interface MapConcurrentlyOptions {
   /** Maximum number of concurrent runs. */
   concurrency: number;
-  /** Results come in the order of the items, not in that in which runs end; one that waits counts as going on. */
+  /** Results come in the order of the items, not in the order in which runs end; a waiting run counts as going on. */
   ordered?: boolean | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -62,14 +62,14 @@ export async function* mapConcurrently<In, Out>(
 
 /** Options of {@linkcode mapSequentialByKey}. */
 export interface MapSequentialByKeyOptions<Item> {
-  /** Returns the key of an item; items with the same key run one after the other. `undefined` is no key. */
+  /** Returns the key of an item; items with the same key run in order, one at a time. `undefined` is no key. */
   keyOf: (item: Item) => string | undefined;
   /** Number of runs at once. */
   concurrency: number;
   signal?: AbortSignal | undefined;
 }
 
-/** Runs all items, those of one key in their order, and returns the results in the order of the items. */
+/** Runs all items, items of a key in order, and returns the results in the order of the items. */
 export async function mapSequentialByKey<Item, Out>(
   items: readonly Item[],
   run: (item: Item, signal: AbortSignal) => Promise<Out>,
@@ -111,7 +111,7 @@ function start<In, Out>(
 ): Promise<LoopEvent<In, Out>> {
   const news: Promise<LoopEvent<In, Out>> = run(item, signal)
     .then((result) => ({ kind: "result", run: news, result }));
-  // It may reject before the loop awaits it; the loop sees it later.
+  // The promise may reject before the loop awaits the promise; the loop sees the rejection later.
   news.catch(() => {});
   return news;
 }

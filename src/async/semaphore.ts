@@ -21,7 +21,7 @@ export class Semaphore {
     this.#free = count;
   }
 
-  /** Waits for a slot, which is released when it is disposed. Rejects with the signal's reason. */
+  /** Waits for a slot. Disposing the slot releases the slot. Rejects with the signal's reason. */
   async acquire(signal?: AbortSignal): Promise<Disposable> {
     signal?.throwIfAborted();
     if (this.#free > 0) this.#free--;
@@ -42,13 +42,13 @@ export class Semaphore {
   }
 }
 
-/** Runs work one after the other, in the order in which it is added. */
+/** Runs work in the order of its addition, one piece at a time. */
 export class SerialQueue {
-  /** Orders queues: code that waits in several at once enters the one with the smallest id first. */
+  /** Orders queues: code that waits in several queues at once enters the queue with the smallest id first. */
   readonly id: string = crypto.randomUUID();
   readonly #turn = new Semaphore(1);
 
-  /** Runs `work` when all earlier work has ended, however it ended. */
+  /** Runs `work` when all earlier work has ended, with any outcome. */
   async run<T>(work: () => T | Promise<T>, options: SerialQueueRunOptions = {}): Promise<T> {
     const { signal } = options;
     using _turn = await this.#turn.acquire(signal);

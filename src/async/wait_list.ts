@@ -34,8 +34,8 @@ export class Waiter<Value, Request = undefined> {
 }
 
 /**
- * Callers that wait, first come, first served. A caller leaves the list when its wait ends, or when its signal aborts:
- * the wait then rejects with the signal's reason.
+ * Callers that wait, first come, first served. A caller leaves the list when the wait ends, or when the caller's signal
+ * aborts: the wait then rejects with the signal's reason.
  */
 export class WaitList<Value, Request = undefined> implements Iterable<Waiter<Value, Request>> {
   readonly #waiters = new Set<Waiter<Value, Request>>();
@@ -59,7 +59,7 @@ export class WaitList<Value, Request = undefined> implements Iterable<Waiter<Val
   /**
    * Adds a caller at the end.
    *
-   * @throws the reason of `signal`, if it is aborted already.
+   * @throws the reason of `signal`, if already aborted.
    */
   add(request: Request, signal?: AbortSignal): Waiter<Value, Request> {
     signal?.throwIfAborted();

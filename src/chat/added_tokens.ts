@@ -4,9 +4,9 @@ export interface AddedToken {
   readonly content: string;
   /** True if the token must not stand beside a letter or a digit. */
   readonly single_word?: boolean | undefined;
-  /** True if the token takes the white space before it. */
+  /** True if the token takes the preceding white space. */
   readonly lstrip?: boolean | undefined;
-  /** True if the token takes the white space after it. */
+  /** True if the token takes the following white space. */
   readonly rstrip?: boolean | undefined;
   /**
    * True if the token is searched in the normalized text.

@@ -11,8 +11,8 @@ const BYTE = /^<0x([\da-fA-F]{2})>$/;
 /**
  * Lets a tokenizer decode bytes as Python's `tokenizers` 0.23.3 does, where `@huggingface/tokenizers` 0.2.0 does not:
  *
- * - Byte tokens, such as `<0xEF>`, that are not UTF-8 together give one U+FFFD each, and a byte order mark is kept.
- * - In byte-level vocabularies, letters of an added token that stand for bytes are those bytes.
+ * - Byte tokens, such as `<0xEF>`, that are not UTF-8 together give a U+FFFD each, and a byte order mark is kept.
+ * - In byte-level vocabularies, letters of an added token that stand for bytes decode to the bytes.
  */
 export function decodeBytesExactly({ decoder }: Tokenizer): void {
   const decoders = decoder instanceof SequenceDecoder ? decoder.decoders : [decoder];

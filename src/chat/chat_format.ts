@@ -30,9 +30,9 @@ export interface ChatFormatOptions extends ChooseTemplateOptions {
    */
   templateKwargs?: Readonly<Record<string, unknown>> | undefined;
   /**
-   * Roles whose text is rendered unchanged, including its control tokens. Use `assistant` for text that was
-   * sampled as ids and decoded. Thoughts and calls in such text get the template's fields where it needs them there,
-   * as gpt-oss's does.
+   * Roles whose text is rendered unchanged, including control tokens. Use `assistant` for text that was sampled as ids and
+   * decoded. Thoughts and calls in such text get the template's fields where the template needs the fields, as gpt-oss's
+   * template does.
    *
    * @default []
    */
@@ -67,15 +67,15 @@ export interface RenderOptions {
 }
 
 /**
- * Renders chats for one model, with a template, the tokenizer's special tokens, and variables.
+ * Renders chats for a model, with a template, the tokenizer's special tokens, and variables.
  *
- * A message cannot open or close a turn. Control tokens in contents, names, call arguments and tool
- * descriptions are broken by a zero-width space. So are separators that the template writes between turns,
- * such as `[/INST]`, and `User:` at the start of a line if the template names speakers so. A token that ends
- * a turn is removed from the end of an assistant's text, since the template writes one. Parts of a message
- * that are not text are omitted. Native tool calls are given as the template takes them: `arguments` as an object, or
- * as text if it raises an error for an object. A call or a tool's result that the template drops is an error. Among the
- * built-in families, only qwen writes `tool_calls`.
+ * A message cannot open or close a turn. Control tokens in contents, names, call arguments and tool descriptions are
+ * broken by a zero-width space. So are separators that the template writes between turns, such as `[/INST]`, and `User:`
+ * at the start of a line if the template names speakers so. A token that ends a turn is removed from the end of an
+ * assistant's text, since the template writes such a token. Parts of a message that are not text are omitted. The template
+ * gets native tool calls in the template's form: `arguments` as an object, or as text if the template raises an error for
+ * an object. A call or a tool's result that the template drops is an error. Among the built-in families, only qwen writes
+ * `tool_calls`.
  *
  * @example
  * ```ts
@@ -92,7 +92,7 @@ export class ChatFormat {
   readonly template: ChatTemplate;
   /** Tokens that end an assistant's turn. */
   readonly endTokens: readonly string[];
-  /** Token that the template writes only at the end of a whole chat, if it does, as Phi 3's. */
+  /** Token that the template writes only at the end of a whole chat, if there is such a token, as with Phi 3. */
   readonly chatEnd: string | undefined;
   readonly #jinja: JinjaTemplate;
   readonly #probed: ProbedTemplate;
@@ -124,7 +124,7 @@ export class ChatFormat {
       ...templateKwargs,
     };
     this.#probed = { template: this.#jinja, variables };
-    // sampled text is taken apart; a text of another origin is rendered as transformers renders it
+    // sampled text is taken apart; a text of another origin is rendered as in transformers
     this.#splitReply = trusted.includes("assistant") ? replySplitterOf(this.template.source) : undefined;
     const { bos_token: bos, eos_token: eos } = variables;
     const { controls = [], speakers = [] } = this.template;
@@ -175,8 +175,8 @@ export class ChatFormat {
   }
 
   /**
-   * Returns the messages that the template gets: with its roles, and with control tokens broken. Some templates take a
-   * call in another form before a generation prompt.
+   * Returns the messages that the template gets: with the template's roles, and with control tokens broken. Some templates
+   * take a call in another form before a generation prompt.
    *
    * @throws {TypeError} if a message's role is empty, or contains a line break or a control token.
    */
@@ -208,7 +208,7 @@ export class ChatFormat {
   }
 
   /**
-   * Breaks control tokens in a text, as it is done when a message of this role is rendered. For all roles but
+   * Breaks control tokens in a text, as in a rendered message of this role. For all roles but
    * the assistant, the separators that the template writes between turns are broken too.
    */
   neutralise(text: string, role: string): string {
@@ -221,7 +221,7 @@ export class ChatFormat {
     return end === undefined ? text : text.slice(0, -end.length);
   }
 
-  /** Token with which the template ends a message that calls tools, if it has one. */
+  /** Token with which the template ends a message that calls tools, if there is such a token. */
   get callEnd(): string | undefined {
     return this.#calls.end;
   }
@@ -231,12 +231,12 @@ export class ChatFormat {
     return this.#calls.isNeededForResults;
   }
 
-  /** True if the template writes the id of a call in its result. */
+  /** True if the template writes the id of a call in the call's result. */
   get namesCalls(): boolean {
     return this.#calls.isNamedInResults;
   }
 
-  /** Returns the calls of an assistant's message: native ones, or those in its text that the template takes apart. */
+  /** Returns the calls of an assistant's message: native calls, or calls in the text that the template takes apart. */
   callsOf(message: Message): readonly ToolCall[] {
     return message.tool_calls ?? this.#splitReply?.(this.cutEnd(messageText(message))).calls ?? [];
   }
@@ -259,7 +259,7 @@ function isToken(token: unknown): token is string {
 export type RenderChatOptions = ChatFormatOptions & Omit<RenderOptions, "marks">;
 
 /**
- * Renders a chat as text. To render many chats, create one {@linkcode ChatFormat}.
+ * Renders a chat as text. To render many chats, create a {@linkcode ChatFormat}.
  *
  * @example
  * ```ts

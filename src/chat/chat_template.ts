@@ -8,9 +8,9 @@ export type { GenerationMarks };
 
 /** Special tokens of the tokenizer whose text an {@linkcode InverseParser} reads. */
 export interface InverseParserOptions {
-  /** Token at the start of the text, in place of that of the template's family. */
+  /** Token at the start of the text, in place of the family's token. */
   readonly bosToken?: string | undefined;
-  /** Token that ends an assistant's turn, in place of that of the template's family. */
+  /** Token that ends an assistant's turn, in place of the family's token. */
   readonly eosToken?: string | undefined;
 }
 
@@ -28,13 +28,13 @@ export interface ChatTemplate {
    * Source of the template, in Jinja as tokenizers carry it. `{% generation %}` marks the assistant's part.
    */
   readonly source: string;
-  /** A tokenizer whose name contains one of these words uses this template. */
+  /** A tokenizer whose name contains such a word uses this template. */
   readonly keywords?: readonly string[] | undefined;
   /** Texts that mark turns, besides the tokenizer's special tokens. They are broken in messages. */
   readonly controls?: readonly string[] | undefined;
   /** Words that open a turn when they are followed by a colon at the start of a line. */
   readonly speakers?: readonly string[] | undefined;
-  /** Parser of rendered text; without it, text cannot be parsed back. */
+  /** Parser of rendered text. Without a parser, text cannot be parsed back. */
   readonly inverseParser?: InverseParser | undefined;
 }
 
@@ -48,7 +48,7 @@ export interface RenderJinjaOptions {
   /**
    * Time that `strftime_now` shows.
    *
-   * @default that of the small chats by which properties of the template are found
+   * @default the time of the small chats that find properties of the template
    */
   readonly time?: Date | undefined;
 }

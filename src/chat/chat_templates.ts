@@ -13,9 +13,9 @@ import type { Tokenizer } from "./tokenizer.ts";
 
 /** Options of {@linkcode ChatTemplates.addChatTemplate}. */
 export interface AddChatTemplateOptions {
-  /** Parser of text that this template rendered; without it, such text cannot be parsed. */
+  /** Parser of text that this template rendered. Without a parser, such text cannot be parsed. */
   inverseParser?: InverseParser | undefined;
-  /** A tokenizer whose name contains one of these words uses this template instead of its own. */
+  /** A tokenizer whose name contains such a word uses this template instead of the tokenizer's own. */
   keywords?: readonly string[] | undefined;
   /** Texts that mark turns and are not special tokens of the tokenizer. */
   controls?: readonly string[] | undefined;
@@ -23,7 +23,7 @@ export interface AddChatTemplateOptions {
 
 /** Options of {@linkcode ChatTemplates.choose}. */
 export interface ChooseTemplateOptions {
-  /** Source of a template, in Jinja. It overrides all other options. */
+  /** Source of a template, in Jinja. The source overrides all other options. */
   chatTemplate?: string | undefined;
   /** Name of a family or of an added template; `tokenizer` selects the tokenizer's own template. */
   family?: string | undefined;
@@ -73,7 +73,7 @@ export class ChatTemplates {
    * Chooses a template. The first match counts: `chatTemplate`, `family`, an added template with a keyword in
    * the tokenizer's name, a family with such a keyword, the tokenizer's own template, chatml.
    *
-   * @throws {TypeError} if no option is given, or the tokenizer has no template of its own where it must.
+   * @throws {TypeError} if no option is given, or the tokenizer has no template where a template is needed.
    * @throws {RangeError} if there is no template of that name.
    */
   choose(options: ChooseTemplateOptions): ChatTemplate {
@@ -104,7 +104,7 @@ function templateOfTokenizer({ name, chatTemplate }: Tokenizer): ChatTemplate {
   );
 }
 
-/** Creates a template from its source, whose tokens show in which format it writes. */
+/** Creates a template from a source, whose tokens show the template's format. */
 function templateOfSource(name: string, source: string): ChatTemplate {
   if (isHarmonyTemplate(source)) return { name, source, inverseParser: parseHarmonyChat };
   const inverseParser = modelChatParserOf(source);

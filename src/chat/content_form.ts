@@ -1,4 +1,6 @@
-/** Form in which a template takes the content of messages: as text, or as a list of parts such as `{ type: "text", text }`. */
+/**
+ * Form in which a template takes the content of messages: as text, or as a list of parts such as `{ type: "text", text }`.
+ */
 export type ContentForm = "text" | "parts";
 
 /** A message of a template, of which the content may be text. */
@@ -14,11 +16,11 @@ const PLACEHOLDER = "\ue000";
 const CALL = { id: "000000000", type: "function", function: { name: "-", arguments: {} } };
 
 /**
- * Gives a template the contents in the form that it shows. Templates of models that see images loop over the parts of a
- * content; some of them show nothing of a text, and others fail.
+ * Gives a template the contents in the form that the template shows. Templates of models that see images loop over the
+ * parts of a content; some of them show nothing of a text, and others fail.
  */
 export class ContentForms {
-  /** False for a template that never names the type of a text part. Its contents are texts. */
+  /** False for a template that never names the type of a text part. Contents of such a template are texts. */
   readonly #mayTakeParts: boolean;
   readonly #forms = new Map<string, ContentForm>();
 
@@ -26,7 +28,7 @@ export class ContentForms {
     this.#mayTakeParts = /['"]text['"]/.test(source);
   }
 
-  /** Returns the messages with each text in the form that the template shows for its role. */
+  /** Returns the messages with each text in the form that the template shows for the role. */
   apply<Message>(messages: readonly Message[], render: RenderChat): readonly (Message | object)[] {
     if (!this.#mayTakeParts) return messages;
     return messages.map((message) => {

@@ -1,6 +1,6 @@
 import type { JinjaTemplate } from "./chat_template.ts";
 
-/** A zero-width space: it breaks a control token and is invisible. */
+/** A zero-width space, which breaks a control token and is invisible. */
 const BREAK = "\u200b";
 
 /** Options of {@linkcode controlTokenEscaper}. */
@@ -15,9 +15,9 @@ export interface ControlTokenEscaperOptions {
 
 /**
  * Returns a function that makes text safe in a rendered chat: the result contains no control token, and no
- * line of it opens a turn. It inserts a zero-width space (U+200B) after the first character of each control
- * token and before the colon of a speaker, so `<|im_end|>` looks the same but is no longer that token. A
- * control token of a single character is replaced by U+FFFD.
+ * line of the result opens a turn. The function inserts a zero-width space (U+200B) after the first character of each
+ * control token and before the colon of a speaker, so `<|im_end|>` looks the same but is no longer that token. U+FFFD
+ * replaces a control token of a single character.
  *
  * Text without control tokens is returned unchanged, and so is text that is already safe.
  */
@@ -32,7 +32,7 @@ export function controlTokenEscaper(options: ControlTokenEscaperOptions): (text:
   if (long.length > 0) steps.push((text) => text.replace(start, `$&${BREAK}`));
   for (const separator of options.plain ?? []) {
     const pattern = plainPattern(separator);
-    // a single character without white space after it is parted from the white space before it
+    // a single character without following white space is parted from the preceding white space
     const isLast = [...separator.trimStart()].length === 1;
     const broken = isLast ? `${BREAK}$1` : `$1${BREAK}`;
     steps.push((text) => text.replace(pattern, broken));
@@ -47,14 +47,15 @@ export function controlTokenEscaper(options: ControlTokenEscaperOptions): (text:
 const LINE_ENDS = "\\n\\r\\v\\f\\x1c-\\x1e\\x85\\u2028\\u2029";
 
 /**
- * Matches a separator where it stands as in the template: beside the same white space, or at the ends of the text, which
- * other white space of the template may follow.
+ * Matches a separator in the template's place: beside the same white space, or at the ends of the text, which other
+ * white space of the template may follow.
  */
 function plainPattern(separator: string): RegExp {
   const core = separator.trim();
   const [lead = "", trail = ""] = separator.split(core, 2).map((space) => RegExp.escape(space));
   const [first = "", ...rest] = [...core].map((character) => RegExp.escape(character));
-  // the look behind comes after the first character, as it would be tried at each position of a long white space
+  // the look behind comes after the first character; before, the engine would try it at each position of a long white
+  // space
   return new RegExp(`(${first})(?<=(?:^\\s*|${lead})${first})(?=${rest.join("")}(?:${trail}|\\s*$))`, "gu");
 }
 
@@ -121,7 +122,7 @@ function markersOf(separators: readonly string[], specialTokens: readonly string
   const plain = [...new Set(separators.filter(isPlain))];
   const others = separators.filter((separator) => !isPlain(separator));
   const words = specialTokens.reduce((text, token) => text.replaceAll(token, "\n"), others.join("\n"));
-  // a line of punctuation marks a turn only beside the words or tokens of its separator, which are broken
+  // a line of punctuation marks a turn only beside the words or tokens of the line's separator, which are broken
   const markers = words.split("\n").map((word) => word.trim()).filter((word) =>
     hasMark(word) && hasWord(word)
   );

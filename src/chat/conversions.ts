@@ -31,8 +31,8 @@ export interface ChatTokens {
 }
 
 /**
- * Parses text into messages. The response is the part of the full chat after the prompt; if that part is
- * empty, it is one empty assistant message.
+ * Parses text into messages. The response is the part of the full chat after the prompt; an empty
+ * part is one empty assistant message.
  *
  * @throws {SyntaxError} if a part contains no message.
  * @throws {TypeError} if the template has no inverse parser.
@@ -52,7 +52,7 @@ export function textToHistory(text: ChatText, format: ChatFormat): ChatHistory {
  * Parses token ids into messages.
  *
  * @throws {RangeError} if they are padded.
- * @throws {TypeError} if the format has no tokenizer, or its template has no inverse parser.
+ * @throws {TypeError} if the format has no tokenizer, or the template has no inverse parser.
  * @throws {SyntaxError} if a part contains no message.
  */
 export function tokensToHistory(tokens: ChatTokens, format: ChatFormat): ChatHistory {
@@ -72,11 +72,11 @@ function withoutGenerationPrompt(prompt: History): History {
 }
 
 /**
- * Renders a conversation as text: the prompt with a generation prompt, the full chat without one, and as the
- * response the part of the full text after the prompt.
+ * Renders a conversation as text: the prompt with a generation prompt, the full chat without a generation prompt,
+ * and as the response the part of the full text after the prompt.
  *
  * @throws {RangeError} if the full text does not begin with the prompt.
- * @throws {TypeError} if there is a response without its prompt.
+ * @throws {TypeError} if there is a response without a prompt.
  */
 export function historyToText(chat: ChatHistory, format: ChatFormat): ChatText {
   const { prompt, response } = chat;
@@ -127,7 +127,7 @@ export interface TextToTokensOptions {
 /**
  * Converts a conversation to token ids. The full ids are always the prompt's ids followed by the response's.
  *
- * @throws {TypeError} if the format has no tokenizer, or there is a response without its prompt.
+ * @throws {TypeError} if the format has no tokenizer, or there is a response without a prompt.
  * @throws {RangeError} if the full text does not begin with the prompt.
  */
 export function historyToTokens(chat: ChatHistory, format: ChatFormat): ChatTokens {
@@ -168,7 +168,7 @@ function responseTextOf({ prompt, full }: ChatText): string | undefined {
 }
 
 /**
- * Options of {@linkcode fromText}. The template is chosen as for rendering; without any option, it is chatml.
+ * Options of {@linkcode fromText}. The template is chosen as for rendering; without any option, the template is chatml.
  */
 export interface FromTextOptions extends ChooseTemplateOptions {
   /**
@@ -182,8 +182,8 @@ export interface FromTextOptions extends ChooseTemplateOptions {
 /**
  * Parses a rendered chat back into messages. A last turn that was cut off has `is_complete: false`.
  *
- * It trusts the control tokens in the text. Use it only for text in which message contents were escaped, as
- * {@linkcode renderChat} does; text from elsewhere may contain forged turns.
+ * The function trusts the control tokens in the text. Use the function only for text in which message contents were
+ * escaped, as {@linkcode renderChat} does; text from elsewhere may contain forged turns.
  *
  * @example
  * ```ts

@@ -16,7 +16,7 @@ export interface ParseChatmlOptions {
 }
 
 /**
- * Parses `<|im_start|>role` … `<|im_end|>` blocks; the last one may be cut off. Text between blocks is
+ * Parses `<|im_start|>role` … `<|im_end|>` blocks; the last block may be cut off. Text between blocks is
  * ignored.
  *
  * @throws {SyntaxError} if there is no block.
@@ -58,7 +58,7 @@ function parseToolTags(content: string): Pick<Message, "tool_calls" | "tool_resp
 }
 
 /**
- * Returns the texts between opening and closing tags. It takes one pass, since the text may be long and
+ * Returns the texts between opening and closing tags, in a single pass, since the text may be long and
  * hostile.
  */
 function tagBodies(content: string, tag: string): string[] {
@@ -87,14 +87,14 @@ function parseObject(json: string): Record<string, unknown> | undefined {
     const value: unknown = parseUntrustedJson(json);
     return typeof value === "object" && value !== null ? { ...value } : undefined;
   } catch {
-    return undefined; // A model may write invalid JSON between the tags; it stays text.
+    return undefined; // A model may write invalid JSON between the tags, which stays text.
   }
 }
 
 const LINE = /^(?:(Assistant|User):)?(.*)$/;
 
 /**
- * Parses each non-empty line as one message: lines that begin with `Assistant:` are the assistant's, all
+ * Parses each non-empty line as a message: lines that begin with `Assistant:` are the assistant's, all
  * others the user's, with or without `User:`.
  *
  * @throws {SyntaxError} if all lines are empty.
@@ -133,7 +133,7 @@ export function parseLlama(text: string): Message[] {
 /** Options of {@linkcode parseSpeakers}. */
 export interface ParseSpeakersOptions extends InverseParserOptions {
   /**
-   * Pairs of tokens: one opens the text, the other ends each assistant turn. Without the tokenizer's own
+   * Pairs of tokens: the first opens the text, the second ends each assistant turn. Without the tokenizer's own
    * tokens, the pair whose first token opens the text is used, or else the first pair whose second token is
    * in an assistant turn, or else the first pair.
    */

@@ -81,7 +81,7 @@ export async function loadTokenizer(
   const eosToken = config.eos_token ?? undefined;
   decodeBytesExactly(model);
   const special = json.added_tokens.filter(({ special }) => special);
-  // The unknown token also stands for text that does not contain it, and it opens no turn.
+  // The unknown token also stands for text that does not contain the token, and opens no turn.
   const unknown = [config.unk_token, json.model.unk_token];
   const controls = new Map(
     special.filter(({ content, single_word }) => !unknown.includes(content) && !single_word)
@@ -178,7 +178,7 @@ function defaultTemplate(templates: z.infer<typeof configSchema>["chat_template"
 
 /** Options of {@linkcode strictEncoder}. */
 export interface StrictEncoderOptions {
-  /** Encodes text, possibly after normalizing it. */
+  /** Encodes text, possibly after normalizing the text. */
   readonly encode: (text: string) => number[];
   /** Ids of the control tokens, by their texts. */
   readonly controls: ReadonlyMap<string, number>;
@@ -187,7 +187,7 @@ export interface StrictEncoderOptions {
 /**
  * Returns an encoder that is safe with a normalizer: the result contains exactly those control tokens that
  * the text contains literally. A normalizer can create others, for example from `＜|im_end|＞`, or by removing
- * a character that breaks a token. In that case the surrounding text is encoded one character at a time.
+ * a character that breaks a token. In that case the surrounding text is encoded by single characters.
  */
 function strictEncoder(options: StrictEncoderOptions): (text: string) => number[] {
   const { encode, controls } = options;
@@ -213,7 +213,7 @@ function strictEncoder(options: StrictEncoderOptions): (text: string) => number[
   }
 }
 
-/** Sorts longer texts first, since one may be the start of another. */
+/** Sorts longer texts first, since a text may be the start of another text. */
 function sortByLength(controls: ReadonlyMap<string, number>): string[] {
   return [...controls.keys()].sort((a, b) => b.length - a.length);
 }

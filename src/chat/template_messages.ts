@@ -13,7 +13,7 @@ import type { ReplyParts } from "./replies/reply_format.ts";
 /** Role of padding messages in a batch, which are never shown to a model. */
 const PADDING_ROLE = "<none>";
 
-/** A message as templates expect it: in the format of OpenAI's API, with text content only. */
+/** A message in the form that templates expect: in the format of OpenAI's API, with text content only. */
 export interface TemplateMessage {
   readonly role: string;
   /** Text; null for an assistant's message that only calls tools, if the template asks for null. */
@@ -38,11 +38,11 @@ export interface TemplateMessagesOptions {
   /** Returns the role under which the template renders messages of a tool role. */
   displayRole(role: string): string;
   /**
-   * Opening of a thought that the generation prompt wrote before each reply. Without it, a sampled thought has only an
-   * end, which Nemotron 3's template does not recognize.
+   * Opening of a thought that the generation prompt wrote before each reply. Without the opening, a sampled thought has
+   * only an end, which Nemotron 3's template does not recognize.
    */
   openedThought?: string | undefined;
-  /** Splits an assistant's text, for a template that takes its parts in fields of their own. */
+  /** Splits an assistant's text, for a template that takes the parts in separate fields. */
   splitReply?: ((text: string) => ReplyParts) | undefined;
   /**
    * Returns the form in which the template shows calls; `undefined` if the message's text has them already.
@@ -140,7 +140,7 @@ function withOpenedThought(text: string, opening: string | undefined): string {
 }
 
 /**
- * Returns the texts of a message: usually one, several for a tool message whose results are written
+ * Returns the texts of a message: usually a single text, several for a tool message whose results are written
  * separately.
  */
 function contentsOf(

@@ -1,6 +1,6 @@
 import type { JinjaTemplate } from "./chat_template.ts";
 
-/** Template and its variables, from which properties are found by rendering small chats. */
+/** Template and variables, from which properties are found by rendering small chats. */
 export interface ProbedTemplate {
   readonly template: JinjaTemplate;
   readonly variables: Readonly<Record<string, unknown>>;
@@ -22,13 +22,13 @@ function renderProbe(
   try {
     return template.render({ messages, tools: null, ...variables });
   } catch {
-    return undefined; // the template rejects the probe, and throws again if it rejects a chat like it
+    return undefined; // the template rejects the probe, and throws again for a rejected chat of the same form
   }
 }
 
 /**
- * Returns the control tokens that end an assistant's turn: those that the template can write directly after a reply,
- * whether it is the last message or not, and after a call. gpt-oss has a token of its own for each of them. GLM has no
+ * Returns the control tokens that end an assistant's turn: tokens that the template can write directly after a reply,
+ * in the last message or before, and after a call. gpt-oss has a separate token for each of these places. GLM has no
  * such token: the token of the next speaker follows. The template's own tokens come first.
  */
 export function findEndTokens(
@@ -90,8 +90,8 @@ function endsWithHeader(probed: ProbedTemplate, token: string): boolean {
 }
 
 /**
- * Returns the token that the template writes only at the end of a whole chat, as Phi 3's does: no longer chat has it in
- * that place.
+ * Returns the token that the template writes only at the end of a whole chat, as Phi 3's template does: no longer
+ * chat has the token in that place.
  */
 export function findChatEnd(probed: ProbedTemplate, eosToken: string | undefined): string | undefined {
   const [plain, prompted] = [false, true].map((add_generation_prompt) =>
@@ -133,7 +133,10 @@ export function needsCallsBeforeResults(probed: ProbedTemplate): boolean {
   return shows({ role: "assistant", content: "", tool_calls: [CALL] });
 }
 
-/** True if a template writes the id of a call in its result, where it has no id without the call, as Kimi K2's does. */
+/**
+ * True if a template writes the id of a call in the call's result, where a result without the call has no id, as Kimi K2's
+ * template.
+ */
 export function namesCallsInResults(probed: ProbedTemplate): boolean {
   const id = "zq7callid";
   const call = { role: "assistant", content: "", tool_calls: [{ ...CALL, id }] };

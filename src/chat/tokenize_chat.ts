@@ -15,7 +15,7 @@ export interface TokenizedChat {
  * Encodes a chat and masks the assistant's tokens.
  *
  * The assistant's part is the part that the template marks with `{% generation %}`, or else the contents of
- * its messages. Each segment of text is encoded separately, so that no token belongs to two segments. The ids
+ * the assistant's messages. Each segment of text is encoded separately, so that no token belongs to two segments. The ids
  * equal those of the full text, except where the tokenizer would merge characters across the border of a
  * turn.
  *
@@ -30,7 +30,7 @@ export interface TokenizedChat {
  * ```
  *
  * @throws {TypeError} if the format has no tokenizer.
- * @throws {Error} if the template changes contents so that they cannot be found in its text.
+ * @throws {Error} if the template changes contents so that they cannot be found in the rendered text.
  */
 export function tokenizeChat(
   messages: Iterable<Message>,
@@ -85,7 +85,7 @@ function splitAtMarks(marked: string, { start, end }: GenerationMarks): Segment[
 
 /**
  * Finds the assistant's contents in a text whose template trims or splits them. Each reply is searched after
- * the text of the chat before it. This is slow, since that chat is rendered for each reply.
+ * the text of the earlier chat. This is slow, since that chat is rendered for each reply.
  */
 function findContents(
   messages: readonly Message[],

@@ -5,7 +5,7 @@ import { ArgumentTypeError } from "../errors.ts";
  * be used.
  */
 export interface Tokenizer {
-  /** Name of the model. It selects a family of chat templates. */
+  /** Name of the model, which selects a family of chat templates. */
   readonly name: string;
   /** Token that begins a text. */
   readonly bosToken?: string | undefined;
@@ -13,7 +13,7 @@ export interface Tokenizer {
   readonly eosToken?: string | undefined;
   /** The model's own chat template, in Jinja. */
   readonly chatTemplate?: string | undefined;
-  /** Texts that are encoded as one token with a special meaning. In messages they are broken. */
+  /** Texts that are encoded as a single token with a special meaning. In messages they are broken. */
   readonly specialTokens: readonly string[];
   /** Returns the ids of a text. Special tokens in the text are encoded as such; none are added. */
   encode(text: string): number[];
@@ -26,7 +26,7 @@ export interface Tokenizer {
 /**
  * Checks that sampled ids are ids of the tokenizer. `key` names them in the error message.
  *
- * @throws {TypeError} if they are not a list of the tokenizer's ids; the message names the first invalid one.
+ * @throws {TypeError} if they are not a list of the tokenizer's ids; the message names the first invalid id.
  */
 export function requireTokenIds(ids: readonly number[], tokenizer: Tokenizer, key: string): void {
   const requirement = `Cannot take '${key}' as it must be a list of ids of tokenizer '${tokenizer.name}'`;

@@ -3,7 +3,7 @@ import type { ChatFormat, RenderOptions } from "./chat_format.ts";
 import { isToolRole } from "./template_messages.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
-/** One turn of a chat: the assistant's reply to a generation prompt, and the messages after it. */
+/** A turn of a chat: the assistant's reply to a generation prompt, and the messages after the reply. */
 export interface ChatTurn {
   /** The assistant's reply. */
   readonly reply: Message;
@@ -12,13 +12,13 @@ export interface ChatTurn {
   /** Tools to describe to the model. */
   readonly tools?: readonly ToolSpec[] | undefined;
   /**
-   * The chat before the generation prompt, for a template that renders a turn differently by its position.
-   * Without it, a single question is used instead, and the cost of a turn does not depend on the length of
+   * The chat before the generation prompt, for a template that renders a turn differently by position.
+   * Without this chat, a single question is used instead, and the cost of a turn does not depend on the length of
    * the chat.
    */
   readonly before?: Iterable<Message> | undefined;
   /**
-   * Time that the template's `strftime_now` shows, which must be that of the chat before.
+   * Time that the template's `strftime_now` shows, which must be the time of the earlier chat.
    *
    * @default the time of the format's clock
    */
@@ -48,11 +48,11 @@ export interface TurnSuffixOptions {
 const REPLY_PLACEHOLDER = "\ue000";
 
 /**
- * Renders the text after a sampled reply: the end of its turn if the model did not sample it, the other
+ * Renders the text after a sampled reply: the end of the turn if the model did not sample the end, the other
  * messages, and the next generation prompt. The reply is rendered as a placeholder, so that no template can
  * rewrite it.
  *
- * @throws {Error} if the template does not put the reply after its generation prompt.
+ * @throws {Error} if the template does not put the reply after the generation prompt.
  */
 export function renderTurnSuffix(
   turn: RepliedTurn,
@@ -63,10 +63,10 @@ export function renderTurnSuffix(
 }
 
 /**
- * Renders the text after a reply as the template writes it: the end of its turn, the other messages, and the
+ * Renders the text after a reply in the template's form: the end of the turn, the other messages, and the
  * next generation prompt.
  *
- * @throws {Error} if the template does not put the reply after its generation prompt.
+ * @throws {Error} if the template does not put the reply after the generation prompt.
  */
 export function renderTurnTail(
   { reply, messages = [], tools, before = QUESTION, time }: ChatTurn,
@@ -87,9 +87,9 @@ export function renderTurnTail(
 }
 
 /**
- * Returns the message that is rendered in place of a reply, with the placeholder in it. Some templates show a
- * tool's result only after a message with calls, or name the calls in it. The placeholder is then an argument of the last call, and the
- * turn ends at the template's end token.
+ * Returns the message that is rendered in place of a reply, with the placeholder. Some templates show a tool's result only
+ * after a message with calls, or name the calls in the result. The placeholder is then an argument of the last call, and
+ * the turn ends at the template's end token.
  */
 function standInFor(
   reply: Message,
@@ -113,7 +113,7 @@ function standInFor(
 
 const PLACEHOLDER_ARGUMENTS = { "-": REPLY_PLACEHOLDER };
 
-/** Returns the call that a tool's result answers, if the result names its tool. */
+/** Returns the call that a tool's result answers, if the result names the tool. */
 function callOfResult({ name, tool_call_id: id }: Message): ToolCall | undefined {
   return name === undefined ? undefined : { name, arguments: {}, ...(id !== undefined && { id }) };
 }
@@ -137,10 +137,10 @@ export function withoutSampledEnd(
 
 /**
  * Returns the position of the reply in a rendered chat. The reply's header can be shorter than the generation
- * prompt, if that prompt opens and closes a reasoning block; it can be longer, if the template adds such a
- * block to replies without one. For templates without a header, such as those of Mistral and Llama 2, only
- * white space may precede the reply. Nemotron 3's prompt opens a reasoning block, and its reply has an empty
- * block in that place. Phi's chat without a generation prompt ends with a token that is not in a longer chat.
+ * prompt, if that prompt opens and closes a reasoning block; the header can be longer, if the template adds
+ * such a block to replies without a block. For templates without a header, such as templates of Mistral and Llama 2, only
+ * white space may precede the reply. Nemotron 3's prompt opens a reasoning block, and the reply has an
+ * empty block in that place. Phi's chat without a generation prompt ends with a token that is not in a longer chat.
  */
 function findReply(
   text: string,
@@ -193,7 +193,7 @@ function hasEndToken(sampled: readonly number[], ends: readonly string[], tokeni
   );
 }
 
-/** Removes an end token from the start of the tail. Some templates put a space before it. */
+/** Removes an end token from the start of the tail. Some templates put a space before the end token. */
 function withoutEndToken(tail: string, ends: readonly string[]): string {
   const text = tail.trimStart();
   const end = ends.find((end) => text.startsWith(end));
@@ -202,7 +202,7 @@ function withoutEndToken(tail: string, ends: readonly string[]): string {
 
 /**
  * Removes the start of the tail that the model already sampled after the content, such as a line break that
- * ends the turn. An incomplete character may stand before it.
+ * ends the turn. An incomplete character may precede that start.
  */
 function withoutSampledStart(tail: string, sampledText: string, content: string): string {
   const at = content === "" ? -1 : sampledText.lastIndexOf(content);

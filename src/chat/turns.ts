@@ -18,15 +18,15 @@ export interface TurnTokens {
 
 /**
  * Returns the tokens to append to a chat that ends in a generation prompt: the sampled ids unchanged, the end
- * of the turn if it was not sampled, the other messages, and the next generation prompt.
+ * of the turn if the end was not sampled, the other messages, and the next generation prompt.
  *
  * Only the new messages are rendered and encoded; existing tokens are never changed. The result equals the
  * tokens of the full text under three conditions: the template renders a turn the same way at every position;
- * the tokenizer does not merge across the border of a generation prompt or of a sampled reply; it does not
- * put a space before each text.
+ * the tokenizer does not merge across the border of a generation prompt or of a sampled reply; the
+ * tokenizer does not put a space before each text.
  *
  * @throws {TypeError} if the format has no tokenizer, or the reply's role is not `assistant`.
- * @throws {Error} if the template does not put the reply after its generation prompt.
+ * @throws {Error} if the template does not put the reply after the generation prompt.
  */
 export function turnTokens(turn: SampledTurn, format: ChatFormat): TurnTokens {
   const { tokenizer } = format;
@@ -54,9 +54,9 @@ export function turnTokens(turn: SampledTurn, format: ChatFormat): TurnTokens {
 }
 
 /**
- * Renders the text of a turn, from the end of one generation prompt to the end of the next.
+ * Renders the text of a turn, from the end of a generation prompt to the end of the next generation prompt.
  *
- * @throws {Error} if the template does not put the reply after its generation prompt.
+ * @throws {Error} if the template does not put the reply after the generation prompt.
  */
 function renderTurn(turn: ChatTurn, format: ChatFormat): string {
   const { reply, messages = [], tools, before = QUESTION, time = format.now() } = turn;
@@ -84,7 +84,7 @@ const TOOL_USE: readonly Turn[] = [[THOUGHT, TOOL], [REPLY, TOOL, TOOL], [REPLY,
   TOOL,
 ]];
 
-/** Small chats, the fullest first. A template that rejects one may accept the next. */
+/** Small chats, the fullest first. A template that rejects a chat may accept the next chat. */
 const CHATS: readonly { start: readonly Message[]; turns: readonly Turn[] }[] = [
   { start: [SYSTEM, USER], turns: TOOL_USE },
   { start: [USER], turns: TOOL_USE },
@@ -93,7 +93,7 @@ const CHATS: readonly { start: readonly Message[]; turns: readonly Turn[] }[] = 
 
 /**
  * True if a template writes each turn the same way at every position and never changes earlier text. A turn
- * can then be rendered without the chat before it. Tested on a small chat with every kind of turn that the
+ * can then be rendered without the earlier chat. Tested on a small chat with every kind of turn that the
  * template supports.
  */
 export function isAppendOnly(format: ChatFormat, tools: readonly ToolSpec[] = []): boolean {

@@ -107,11 +107,12 @@ export interface RemoteRolloutOptions {
   readonly maxTokens?: number | undefined;
   readonly tasks: readonly RemoteTask[];
   /**
-   * Parts of a reply that run in an episode: Python blocks, tool calls, or nothing.
+   * Parts of a reply that run in an episode: Python blocks, tool calls, or nothing. In `rlm`, a recursive language model,
+   * code reads the task's field `context` and asks the policy; each question is an item of its own, with a `parent`.
    *
    * @default "python"
    */
-  readonly env?: "python" | "tools" | "chat" | undefined;
+  readonly env?: "python" | "tools" | "chat" | "rlm" | undefined;
   /** Tools of the server that may be called. */
   readonly tools?: readonly string[] | undefined;
   /**
@@ -135,13 +136,13 @@ export interface RemoteRolloutOptions {
   /**
    * Maximum number of replies of an episode.
    *
-   * @default 8
+   * @default 8, or 30 in the env `rlm`
    */
   readonly maxTurns?: number | undefined;
   /**
-   * Timeout of a block or a call, in milliseconds.
+   * Timeout of a block or a call, in milliseconds. In the env `rlm` the time of a block has that of its questions.
    *
-   * @default 10_000
+   * @default 10_000, or 600_000 in the env `rlm`
    */
   readonly timeoutMs?: number | undefined;
   /**
@@ -163,7 +164,7 @@ export interface RemoteRolloutOptions {
    */
   readonly samples?: number | undefined;
   /**
-   * Episodes at once. In the env `python` there are at most as many as the server has sessions.
+   * Episodes at once. In the envs `python` and `rlm` there are at most as many as the server has sessions.
    *
    * @default 8
    */

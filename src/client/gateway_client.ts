@@ -48,8 +48,13 @@ export class GatewayClient implements RemoteGateway {
 
   /** {@inheritDoc RemoteGateway.open} */
   async open(options: OpenGatewaySessionOptions): Promise<RemoteGatewaySession> {
-    const { signal, samplingFrom, idleSeconds, ...rest } = options;
-    const body = { ...rest, sampling_from: samplingFrom, idle_seconds: idleSeconds };
+    const { signal, samplingFrom, toolChoice, idleSeconds, ...rest } = options;
+    const body = {
+      ...rest,
+      sampling_from: samplingFrom,
+      tool_choice: toolChoice,
+      idle_seconds: idleSeconds,
+    };
     const opened = await this.#api.post(SESSIONS, body, {
       action: "open gateway session",
       schema: openedGatewaySessionSchema,

@@ -22,6 +22,8 @@ export interface OpenGatewaySessionOptions {
   readonly sampling?: Readonly<Record<string, unknown>> | undefined;
   /** Whose parameter counts if the session and the agent give one. @default "session" */
   readonly samplingFrom?: "session" | "request" | undefined;
+  /** `auto`: the model chooses its tools freely, whatever the agent demands. @default the demand is enforced */
+  readonly toolChoice?: "auto" | undefined;
   /** What happens if the agent changes a message of the assistant. @default that of the gateway */
   readonly rewritten?: "branch" | "keep" | "refuse" | undefined;
   /** Seconds without a request after which the session ends. @default those of the gateway */

@@ -21,22 +21,22 @@ import { MessageError } from "./nats/message.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Nothing took a message: no slot is free, or the node that had one takes no more work. */
+/** Nothing took a message: no slot is free, or the node with the free slot takes no more work. */
 export class NoReceiverError extends SandboxError {}
 
-/** No node has reported in time that it has taken a call. */
+/** No node has reported in time that the node has taken a call. */
 export class UnansweredError extends NoReceiverError {}
 
 /** A node has no slot for a session, or is draining. */
 export class NoSlotError extends SandboxError {}
 
-/** A session that has checkpoints is not on its node any more. The node has done nothing for the call. */
+/** A session that has checkpoints is no longer on the session's node. The node has done nothing for the call. */
 export class NotDoneError extends SandboxLostError {}
 
 /** Another caller has used a shared session since. */
 export class SessionInUseError extends SandboxError {}
 
-/** Fields of an `exec` call that its options give, and its parts. */
+/** Fields of an `exec` call from the options of the call, and the parts of the message. */
 export function toExecCall(
   code: string,
   options: ExecOptions,
@@ -75,7 +75,7 @@ function parseInput(contents: Uint8Array): unknown {
   }
 }
 
-/** Returns the reply with the result of a program, and its parts. */
+/** Returns the reply with the result of a program, and the parts of the message. */
 export function toResultReply(
   { files, ...result }: ExecResult,
 ): { head: CallReply & { kind: "result" }; parts: Uint8Array[] } {

@@ -28,7 +28,7 @@ export class CallEvents {
     this.signal = isFollowed ? AbortSignal.any([this.#failed.signal, ...signal ? [signal] : []]) : signal;
   }
 
-  /** Takes a reply that comes before the last one. */
+  /** Takes a reply that comes before the last reply. */
   receive(reply: CallReply, send: SendControl): void {
     if (reply.kind === "output") {
       const { stream, text } = reply;

@@ -14,7 +14,7 @@ import type { CallerBeat } from "./nodes_bucket.ts";
 import { NatsPeer, type PeerOptions, type Received } from "./nats/nats_peer.ts";
 import { nodeOf } from "./nats/subjects.ts";
 
-/** A call as its caller states it. */
+/** A call as the caller states the call. */
 export type Request = Call extends infer One ? One extends Call ? Omit<One, "caller" | "call"> : never
   : never;
 
@@ -34,30 +34,32 @@ type ControlOf = Exclude<Control, { op: "disown" | "go" }> extends infer One
 export interface CallOptions {
   readonly parts?: readonly Uint8Array[] | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Receives replies before the last one. */
+  /** Receives replies before the last reply. */
   readonly onEvent?: ((reply: CallReply, send: SendControl) => void) | undefined;
 }
 
 interface SendOptions extends CallOptions {
-  /** Node that is called. Without one, the call is for any free slot. */
+  /** Node that is called. Without a node, the call is for any free slot. */
   readonly node?: string | undefined;
-  /** Called when a node has taken the call and was given it. */
+  /** Called when a node has taken the call and the caller has confirmed. */
   readonly onGiven?: (() => void) | undefined;
 }
 
 interface Pending {
-  /** Node that has the call; `undefined` until this caller has given the call to one. */
+  /** Node that has the call; `undefined` until this caller has given the call to a node. */
   node: string | undefined;
   readonly fail: (error: Error) => void;
 }
 
 const CALLER_BEAT_MS = 1_000;
-/** Milliseconds within which a slot that has taken a call must have opened a session. An interpreter is started already. */
+/**
+ * Milliseconds within which a slot that has taken a call must have opened a session. An interpreter is started already.
+ */
 const OPEN_MS = 5_000;
 /**
- * Milliseconds within which a node must report that it has taken a call. Otherwise this attempt is given up and the call is
- * sent again: its node is lost or slow, or no slot is free and NATS does not report so, as another user of the account
- * receives the calls, too.
+ * Milliseconds within which a node must report that it has taken a call. Otherwise the caller gives this attempt up and
+ * sends the call again: the node is lost or slow, or no slot is free and NATS does not report so, because another user
+ * of the account receives the calls, too.
  */
 const TAKE_MS = 700;
 /** Milliseconds until the end of a session is sent again, and how often. */
@@ -68,7 +70,7 @@ const LAST_KINDS: ReadonlySet<string> = new Set(["opened", "result", "done", "by
 /** A member of a cluster that calls nodes. */
 export class Caller implements AsyncDisposable {
   readonly peer: NatsPeer;
-  /** Returns the number of its calls that wait for a free slot, which its heartbeats have. */
+  /** Returns the number of this caller's calls that wait for a free slot. Heartbeats carry the number. */
   countWaiting: () => number = () => 0;
   readonly #pending = new Set<Pending>();
   /** Sessions that were opened and not used yet. */
@@ -114,7 +116,7 @@ export class Caller implements AsyncDisposable {
   }
 
   /**
-   * Opens a session in any free slot of a profile. Returns its id.
+   * Opens a session in any free slot of a profile. Returns the id of the session.
    *
    * @throws {NoReceiverError} if no slot is free.
    */
@@ -143,7 +145,7 @@ export class Caller implements AsyncDisposable {
   }
 
   /**
-   * Runs one program in any free slot of a profile. Resolves when a node has taken it; `answer` is its result.
+   * Runs one program in any free slot of a profile. Resolves when a node has taken the program; `answer` is the result.
    *
    * @throws {NoReceiverError} if no slot is free.
    */
@@ -189,7 +191,7 @@ export class Caller implements AsyncDisposable {
   /**
    * Calls a node.
    *
-   * @throws {NotDoneError} if it has received nothing, as it stopped before or cannot be reached.
+   * @throws {NotDoneError} if the node has received nothing, as the node stopped before or cannot be reached.
    * @throws {SandboxLostError} if the node stops or cannot be reached.
    * @throws the error of the call.
    */
@@ -207,8 +209,8 @@ export class Caller implements AsyncDisposable {
   }
 
   /**
-   * Ends a session, and tries again while its node may have it. Returns false if it goes on, as another caller has used
-   * it since.
+   * Ends a session, and tries again while the node may have the session. Returns false if the session goes on, as
+   * another caller has used the session since.
    */
   end(session: string, owner: string): Promise<boolean> {
     this.#unconfirmed.delete(session);
@@ -236,8 +238,8 @@ export class Caller implements AsyncDisposable {
   }
 
   /**
-   * Sends a call to any free slot. Resolves when a node has taken the call and was given it. If this rejects, no node was
-   * given the call, and none begins with it.
+   * Sends a call to any free slot. Resolves when a node has taken the call and the caller has confirmed. If the promise
+   * rejects, no node was given the call, and no node begins the call.
    */
   async #start(
     profile: string,
@@ -253,7 +255,7 @@ export class Caller implements AsyncDisposable {
       onEvent,
       onGiven: given.resolve,
     });
-    answer.catch(() => {}); // it is reported below, or by the caller
+    answer.catch(() => {}); // the code below or the caller reports the error
     using late = new Deadline(TAKE_MS, { signal });
     try {
       await abortable(Promise.race([given.promise, answer]), late.signal);
@@ -265,7 +267,9 @@ export class Caller implements AsyncDisposable {
     }
   }
 
-  /** Ends what a node does for a call that this caller does not wait for: the call was given up, or sent by a stranger. */
+  /**
+   * Ends what a node does for a call that this caller does not wait for: the call was given up, or sent by a stranger.
+   */
   #disown(call: string, { head, sender }: Received): void {
     const parsed = callReplySchema.safeParse(head);
     if (!parsed.success) return;
@@ -293,10 +297,10 @@ export class Caller implements AsyncDisposable {
     const pending: Pending = { node, fail };
     using inbox = this.peer.openInbox((received) => {
       if (received === undefined) {
-        if (onGiven && pending.node !== undefined) return; // a stranger has sent it: a node has the call
+        if (onGiven && pending.node !== undefined) return; // a stranger has sent the notice: a node has the call
         return fail(new NoReceiverError("no member of the cluster received the call"));
       }
-      // A node that takes an attempt late, or that a stranger has sent it to, must not begin.
+      // A node that takes an attempt late, or gets the attempt from a stranger, must not begin.
       const isOther = pending.node !== undefined && received.sender !== pending.node;
       if (hasEnded || signal?.aborted || isOther) return this.#disown(inbox.token, received);
       const parsed = callReplySchema.safeParse(received.head);
@@ -344,11 +348,11 @@ export class Caller implements AsyncDisposable {
         return true;
       } catch (error) {
         if (error instanceof SessionInUseError) return false;
-        if (error instanceof SandboxLostError && this.peer.isConnected) return true; // the node ends it by itself
+        if (error instanceof SandboxLostError && this.peer.isConnected) return true; // the node ends the session by itself
         await new Promise((resolve) => setTimeout(resolve, END_RETRY_MS));
       }
     }
-    return true; // the node ends it when it misses the caller
+    return true; // the node ends the session when the caller is missing
   }
 
   #fail(isConcerned: (pending: Pending) => boolean, reason: string): void {

@@ -38,10 +38,10 @@ const callSchemas = [
     op: z.literal("open"),
     ...from,
     seed: z.int().optional(),
-    /** When the session takes checkpoints, so that it can continue on another node. */
+    /** When the session takes checkpoints, with which the session can continue on another node. */
     every: everySchema,
   }),
-  /** Continues a session of another node from its last checkpoint; with `seed`, if it has none. */
+  /** Continues a session of another node from the last checkpoint; with `seed`, if there is no checkpoint. */
   z.strictObject({
     op: z.literal("resume"),
     ...inSession,
@@ -56,7 +56,7 @@ const callSchemas = [
     /** True to end the session with the exec. */
     last: z.boolean().optional(),
   }),
-  /** Runs one program in a session of its own. */
+  /** Runs a program in a separate session. */
   z.strictObject({ op: z.literal("run"), ...from, seed: z.int().optional(), ...exec }),
   z.strictObject({
     op: z.literal("shell"),
@@ -88,7 +88,7 @@ const callSchemas = [
   }),
   z.strictObject({ op: z.literal("end"), ...inSession }),
   z.strictObject({ op: z.literal("keep"), ...inSession }),
-  /** Lets other callers use the session for its owner. It then outlives its caller. */
+  /** Lets other callers use the session for the owner. The session then outlives this caller. */
   z.strictObject({ op: z.literal("share"), ...inSession }),
   /** The checkpoint is in the first part. */
   z.strictObject({ op: z.literal("verify"), ...from, scope: z.string().max(256) }),
@@ -116,7 +116,7 @@ export const controlSchema = z.discriminatedUnion("op", [
   }),
   /** The caller has read so many characters of output. */
   z.strictObject({ op: z.literal("credit"), caller: from.caller, call: from.call, characters: part }),
-  /** The answer to a call of a host tool: its value as JSON in the first part, or its error. */
+  /** The answer to a call of a host tool: the value as JSON in the first part, or the error. */
   z.strictObject({
     op: z.literal("answer"),
     caller: from.caller,
@@ -145,12 +145,12 @@ const CALL_ERROR_CODES = [
   "session_closed",
 ] as const;
 
-/** A reply to a call. `taken`, `output`, `display`, `tool` and `toolEnd` come before the last one. */
+/** A reply to a call. `taken`, `output`, `display`, `tool` and `toolEnd` come before the last reply. */
 export const callReplySchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("opened"),
     session: z.string().regex(SESSION_ID),
-    /** The checkpoint from which it continues: calls before it, and Unix time in milliseconds. */
+    /** The checkpoint from which the session continues: earlier calls, and Unix time in milliseconds. */
     restored: z.object({ calls: part, takenAt: part }).optional(),
   }),
   /** A slot of the node has an `open` or `run`, which begins when the caller answers `go`. */

@@ -46,7 +46,7 @@ const NODE_METRICS: Readonly<Record<string, NodeMetric>> = {
   },
 };
 
-/** The figures of a whole cluster, which each of its gateways has: of all nodes, and of the calls that wait for one. */
+/** The figures of a whole cluster, which each gateway has: of all nodes, and of the calls that wait for a node. */
 export class ClusterMetrics {
   readonly #caller: Caller;
   readonly #callers = new Map<string, { waiting: number; seenAt: number }>();

@@ -105,10 +105,10 @@ export class ClusterSessions implements BranchingPool, SharedPool, AsyncDisposab
   }
 
   /**
-   * Leases a session on any node that has a free one. Waits if none has. With `from` it is in the state of a
-   * checkpoint, whose key the nodes must share.
+   * Leases a session on any node with a free session. Waits if there is no such node. With `from` the session is in the
+   * state of a checkpoint; the nodes must share the checkpoint's key.
    *
-   * @throws {PoolFullError} if too many calls wait already, or none was free within `waitMs`.
+   * @throws {PoolFullError} if too many calls wait already, or no session was free within `waitMs`.
    * @throws {CheckpointError} if that checkpoint must not be restored on the node.
    * @throws {ArgumentRangeError} if `seed` is not a safe integer.
    * @throws the reason of `signal` if it aborts.
@@ -145,7 +145,7 @@ export class ClusterSessions implements BranchingPool, SharedPool, AsyncDisposab
     return checkpoint;
   }
 
-  /** Opens a session and returns its id. See {@linkcode ClusterSessions.acquire}. */
+  /** Opens a session and returns the session's id. See {@linkcode ClusterSessions.acquire}. */
   async open({ seed, owner, checkpointEvery: every, signal }: ClusterOpenOptions): Promise<string> {
     const request = { owner, ...(seed !== undefined && { seed }), ...(every !== undefined && { every }) };
     return await this.#queue.run((signal) => this.#caller.open(this.profile, request, { signal }), {
@@ -163,7 +163,7 @@ export class ClusterSessions implements BranchingPool, SharedPool, AsyncDisposab
     return this.#lease(id, { ...options, home });
   }
 
-  /** Returns a lease for one program, which takes a slot when it is sent. */
+  /** Returns a lease for one program. The lease takes a slot when the program is sent. */
   #leaseOnce({ profile }: NodeProperties, options: { owner: string; seed: number | undefined }): Lease {
     const session = new OnceSession({
       ...options,
@@ -216,7 +216,7 @@ export class ClusterSessions implements BranchingPool, SharedPool, AsyncDisposab
     return session && { lease: toSharedLease(id, lease, session), settings };
   }
 
-  /** Ends all leases, and waits until their nodes have confirmed it, for two seconds at most. */
+  /** Ends all leases, and waits until the nodes have confirmed the end, for two seconds at most. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#queue[Symbol.dispose]();
     this.#stop.abort(new Error("Cannot acquire session as the pool is disposed"));
@@ -236,12 +236,12 @@ function toSharedLease(id: string, lease: SessionLease, session: NatsSession): S
     },
     async [Symbol.asyncDispose]() {
       await lease[Symbol.asyncDispose]();
-      await session[Symbol.asyncDispose](); // so that no other server finds it any more
+      await session[Symbol.asyncDispose](); // so that no other server finds the session any more
     },
   };
 }
 
-/** Returns what identifies an owner on all nodes, and does not tell its name or token. */
+/** Returns a text that identifies an owner on all nodes, without the owner's name or token. */
 async function accountOf(owner: string): Promise<string> {
   return owner === "" ? "" : await sha256(owner);
 }

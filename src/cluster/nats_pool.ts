@@ -66,10 +66,10 @@ export class NatsPool implements BranchingPool, AsyncDisposable {
   }
 
   /**
-   * Leases a session on any node that has a free one. Waits if none has. With `from` it is in the state of a
-   * checkpoint, whose key the nodes must share.
+   * Leases a session on any node with a free session. Waits if there is no such node. With `from` the session is in the
+   * state of a checkpoint; the nodes must share the checkpoint's key.
    *
-   * @throws {PoolFullError} if too many calls wait already, or none was free within `waitMs`.
+   * @throws {PoolFullError} if too many calls wait already, or no session was free within `waitMs`.
    * @throws {CheckpointError} if that checkpoint must not be restored on the node.
    * @throws {ArgumentRangeError} if `seed` is not a safe integer.
    * @throws the reason of `signal` if it aborts.
@@ -83,7 +83,7 @@ export class NatsPool implements BranchingPool, AsyncDisposable {
     return await this.#sessions.readCheckpoint(bytes, options);
   }
 
-  /** Ends all leases, and waits until their nodes have confirmed it, for two seconds at most. */
+  /** Ends all leases, and waits until the nodes have confirmed the end, for two seconds at most. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#sessions[Symbol.asyncDispose]();
   }

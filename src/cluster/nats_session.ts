@@ -29,21 +29,21 @@ import type { SharedSessionsBucket } from "./shared_sessions.ts";
 export interface NatsSessionOptions {
   readonly caller: Caller;
   readonly id: string;
-  /** Owner whose memory its messages take on the node: a SHA-256, or nothing. */
+  /** Owner whose memory the session's messages take on the node: a SHA-256, or nothing. */
   readonly owner: string;
-  /** Its first node. */
+  /** First node of the session. */
   readonly home: NodeHome;
   /**
-   * True if the session is for one exec, with which it ends on its node.
+   * True if the session is for one exec, and ends on the node with the exec.
    *
    * @default false
    */
   readonly once?: boolean | undefined;
-  /** Seed of its start. */
+  /** Seed of the session's start. */
   readonly seed?: number | undefined;
-  /** When it takes checkpoints, with which it continues on another node. */
+  /** When the session takes checkpoints, with which the session continues on another node. */
   readonly every?: CheckpointEvery | undefined;
-  /** Place at which other callers find it. */
+  /** Place at which other callers find the session. */
   readonly shared?: SessionMovesOptions["shared"];
   /** Leases a session for a copy. */
   readonly acquire: (signal: AbortSignal | undefined) => Promise<BranchingLease>;
@@ -58,12 +58,12 @@ const encoder = new TextEncoder();
 /** Message of an exec that is to wait at a call. */
 export const NO_SUSPENSION = "Cannot exec as sessions of a cluster do not support 'suspendAt'";
 
-/** Nodes that one call may find stopped before it reports that. */
+/** Nodes that a call may find stopped before the call reports the loss. */
 const MAX_MOVES = 16;
 
 /**
- * A session of a node. Calls run one after the other, in order. It throws the same errors as a local session. If its node
- * is lost and it has checkpoints, its next call continues on another node.
+ * A session of a node. Calls run in order, one at a time. A session throws the same errors as a local session. If the
+ * node is lost and the session has checkpoints, the next call continues on another node.
  */
 export class NatsSession implements BranchingSession {
   readonly #options: NatsSessionOptions;
@@ -179,7 +179,7 @@ export class NatsSession implements BranchingSession {
     });
   }
 
-  /** Ends the session on its node. */
+  /** Ends the session on the node. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#hasEnded) {
       this.#hasEnded = true;
@@ -193,7 +193,7 @@ export class NatsSession implements BranchingSession {
     return await this.#moves.share(sessions, settings);
   }
 
-  /** Makes this caller the last one that has used the session, so that it may end it. */
+  /** Makes this caller the last user of the session, so that this caller may end the session. */
   async claim(): Promise<void> {
     await this.#moves.claim();
   }

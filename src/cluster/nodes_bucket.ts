@@ -145,7 +145,9 @@ export async function putProperties(
   await bucket.put(name, peer.sealValue(subjects.nodesBucket, name, text));
 }
 
-/** Reads the properties of a node, or returns `undefined` if there are none that a member of the cluster has written. */
+/**
+ * Reads the properties of a node, or returns `undefined` if there are none that a member of the cluster has written.
+ */
 export async function readProperties(
   peer: NatsPeer,
   bucket: NatsBucket,

@@ -35,9 +35,9 @@ const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
 /**
- * Gives all nodes that have the same profile and version the same base image: the first one stores its own, by the hash of
- * its bytes, and the others use it. A checkpoint can only be restored with the bytes that it was taken with, and each host
- * builds others. An image contains code of the sandbox's process, so that it is signed.
+ * Gives all nodes that have the same profile and version the same base image: the first one stores its own, by the hash
+ * of its bytes, and the others use it. A checkpoint can only be restored with the bytes that it was taken with, and
+ * each host builds others. An image contains code of the sandbox's process, so that it is signed.
  *
  * @returns the cache directory with the image.
  * @throws {SandboxError} if NATS cannot be reached or has no room, or the image is not signed with this key.

@@ -18,7 +18,7 @@ export interface CollateOptions {
   dataKey?: string | undefined;
 }
 
-/** A function that returns a task, or throws the error of its row. */
+/** A function that returns a task, or throws the error of the task's row. */
 export type LazyTask = () => Task;
 
 interface Batch {
@@ -69,7 +69,7 @@ function readBatch(batch: readonly RawRow[]): Batch {
 }
 
 /**
- * Returns the position of a row that `collate` created, so that it corresponds to no single row of the
+ * Returns the position of a row that `collate` created, so that the position corresponds to no single row of the
  * source.
  */
 function batchPosition([first]: readonly RawRow[], index: number): { location: string; id: string } {
@@ -84,7 +84,7 @@ function throwing(error: unknown): LazyTask {
 }
 
 /**
- * A function that transforms the rows of a batch: it can rename fields, write prompts, and drop or add rows.
+ * A function that transforms the rows of a batch: the function can rename fields, write prompts, and drop or add rows.
  */
 export type Collate = (rows: readonly Row[]) => readonly Row[] | Promise<readonly Row[]>;
 
@@ -119,7 +119,7 @@ export async function* toBatches<Item>(items: AsyncIterable<Item>, size: number)
 /**
  * Checks a batch size.
  *
- * @throws {RangeError} if it is not a whole number of at least 1.
+ * @throws {RangeError} if the size is not a whole number of at least 1.
  */
 export function requireBatchSize(size: number): void {
   if (Number.isInteger(size) && size >= 1) return;

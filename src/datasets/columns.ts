@@ -1,23 +1,33 @@
 import type { Message } from "../message.ts";
 import type { Task } from "../task.ts";
-import { ColumnError, parseRow, queryField, type Row, type RowTask } from "./row.ts";
+import {
+  columnsOf,
+  isMapping,
+  lookUpPath,
+  parseRow,
+  pathsBelow,
+  queryField,
+  type Row,
+  type RowTask,
+  shorten,
+} from "./row.ts";
 import { findRowShape, hasBox, nativeTask, taskRowSchema } from "./row_shapes.ts";
 
 /**
- * Columns of a file of tasks. A name may be a path with dots: `reward_model.ground_truth` is the field `ground_truth` of
- * the object in the column `reward_model`. A column whose own name has the dots is found first.
+ * Columns of a file of tasks. A name may be a path with dots: `reward_model.ground_truth` is the field `ground_truth`
+ * of the object in the column `reward_model`. A column whose own name has the dots is found first.
  */
 export interface TaskColumns {
   /**
    * Column of the query: a text, or a list of messages.
    *
-   * @default the one that the row has of `query`, `question`, `prompt`, `problem`, `input` and `messages`
+   * @default the row's column among `query`, `question`, `prompt`, `problem`, `input` and `messages`
    */
   query?: string | undefined;
   /**
-   * Column of the answer: a text, a number, a boolean, or a list of one of these.
+   * Column of the answer: a text, a number, a boolean, or a list of such values.
    *
-   * @default `reward_model.ground_truth`, or the one that the row has of `answer`, `target` and `ground_truth`, else a
+   * @default `reward_model.ground_truth`, or the row's column among `answer`, `target` and `ground_truth`, else a
    * `solution` with `\boxed{…}`
    */
   answer?: string | undefined;
@@ -27,7 +37,7 @@ export interface TaskColumns {
    * @default `id`, or the name of the file and the number of the row
    */
   id?: string | undefined;
-  /** Column of the system message. Without it, a row has none but those of its messages. */
+  /** Column of the system message. By default, a row has only the system messages of `messages`. */
   system?: string | undefined;
   /**
    * Columns that are kept in the task's `fields`, for graders and envs.
@@ -50,6 +60,8 @@ export interface FoundColumns {
   readonly query: string;
   /** Absent if the row has no answer. */
   readonly answer?: string;
+  /** Columns that could have an answer: those that became `fields`, and paths of the fields of their objects. */
+  readonly others: readonly string[];
 }
 
 /** Options of {@linkcode toFileTask}. */
@@ -57,20 +69,20 @@ export interface FileTaskOptions {
   /** Location of the row, for error messages. */
   location: string;
   columns: TaskColumns;
-  /** Called for a row whose columns are no known format: neither Paddock's own nor that of a data set. */
+  /** Called for a row whose columns are no known format: neither Paddock's format nor the format of a data set. */
   onFound?: ((found: FoundColumns) => void) | undefined;
 }
 
-/** A row with its place, and the columns to read. */
+/** A row with the row's place, and the columns to read. */
 interface Source extends Readonly<FileTaskOptions> {
   readonly row: Row;
 }
 
 /**
- * Converts a row of a file to a task: a row of GSM8K, IFEval, HumanEval, MBPP or MATH, a row in Paddock's own format, or
- * any row with a query, such as those of TRL, verl and inspect.
+ * Converts a row of a file to a task: a row of GSM8K, IFEval, HumanEval, MBPP or MATH, a row in Paddock's own format,
+ * or any row with a query, such as rows of TRL, verl and inspect.
  *
- * @throws {ColumnError} if a column is missing, or several could be meant; the message names the option.
+ * @throws {SyntaxError} if a column is missing, or several could be meant; the message names the option.
  * @throws {SyntaxError} if a column has a value of a wrong type.
  */
 export function toFileTask(given: Row, options: FileTaskOptions): RowTask {
@@ -115,13 +127,14 @@ function mappedTask(source: Source): RowTask {
   const { replies, reference = found.reference ?? chat.reference, fields, ...others } = Object.fromEntries(
     rest,
   );
-  for (const key of Object.keys(others)) refuseTypo(key, source);
+  const hasAnswer = found.from !== undefined;
+  for (const key of Object.keys(others)) refuseTypo(key, source, hasAnswer);
   if (!isMapping(fields ?? {})) {
     throw new SyntaxError(
       `Cannot read task at ${location} as 'fields' must be an object: found ${shorten(fields)}`,
     );
   }
-  source.onFound?.({ query, ...(found.from !== undefined && { answer: found.from }) });
+  source.onFound?.({ query, ...(hasAnswer && { answer: found.from }), others: columnsOf(others) });
   const allFields = { ...Object(fields), ...others };
   return nativeTask({
     query: parseRow(queryField, chat.query, `${location}: ${query}`),
@@ -133,17 +146,19 @@ function mappedTask(source: Source): RowTask {
 }
 
 /** Refuses a column that is probably a misspelt field of a task, as the task would lack that field. */
-function refuseTypo(column: string, { row, location, columns }: Source): void {
-  if (!("query" in row) || columns.query !== undefined) return;
-  const meant = TASK_FIELDS.find((name) => !(name in row) && name.length > 3 && isMisspelt(column, name));
+function refuseTypo(column: string, { row, location, columns }: Source, hasAnswer: boolean): void {
+  const isNative = "query" in row && columns.query === undefined;
+  const fields = isNative ? TASK_FIELDS : hasAnswer ? [] : ["answer"];
+  const meant = fields.find((name) => !(name in row) && name.length > 3 && isMisspelt(column, name));
   if (meant === undefined || columns.keep?.includes(column)) return;
-  throw new ColumnError(
+  throw new SyntaxError(
     `Cannot read task at ${location} as it has an unknown field [${column}]: '${meant}' is probably meant; ` +
+      (meant === "answer" ? `--answer-field ${column} takes it as the answer, and ` : "") +
       `--keep-fields ${column} keeps it for graders`,
   );
 }
 
-/** True if a word is another one with one letter more, less or changed, or with two neighbours swapped. */
+/** True if two words differ by a letter that is added, removed or changed, or by two swapped neighbours. */
 function isMisspelt(word: string, right: string): boolean {
   let start = 0;
   while (start < word.length && word[start] === right[start]) start++;
@@ -165,20 +180,20 @@ function queryColumn({ row, location, columns }: Source): string {
     throw missing("the query", { row, location, option: "--query-field" });
   }
   if (second !== undefined) {
-    throw new ColumnError(
+    throw new SyntaxError(
       `Cannot read task at ${location} as the query may be '${first}' or '${second}': give --query-field NAME`,
     );
   }
   const beside = ["instruction", "choices"].find((name) => name in row);
   if (beside === undefined) return first;
-  throw new ColumnError(
+  throw new SyntaxError(
     `Cannot read task at ${location} as the query may be '${first}' without its '${beside}': ` +
       `give --query-field ${first}, or a column with both`,
   );
 }
 
 interface FoundAnswer {
-  /** Column that has it, also inside an object. */
+  /** Column that has the value, also inside an object. */
   readonly from?: string;
   /** Column that is used up. */
   readonly column?: string;
@@ -196,7 +211,7 @@ function answerOf(source: Source, query: string): FoundAnswer {
   if (ofVerl !== undefined) return { from: VERL_ANSWER, ...textAnswer(ofVerl, VERL_ANSWER, source) };
   const [column, other] = ANSWERS.filter((name) => name in row && name !== query);
   if (other !== undefined) {
-    throw new ColumnError(
+    throw new SyntaxError(
       `Cannot read task at ${location} as the answer may be '${column}' or '${other}': give --answer-field NAME`,
     );
   }
@@ -209,7 +224,7 @@ function answerOf(source: Source, query: string): FoundAnswer {
   return { column: "solution", from: "solution", answer: solution };
 }
 
-/** Separates the number after the last `####` from the solution before it. */
+/** Separates the number after the last `####` from the solution before the mark. */
 function splitWorked(answer: string | undefined): FoundAnswer {
   const cut = answer?.lastIndexOf("\n####") ?? -1;
   if (answer === undefined || cut < 0) return answer === undefined ? {} : { answer };
@@ -222,14 +237,16 @@ function textAnswer(value: unknown, column: string, { location }: Source): Found
   if (more.length === 0 && ["string", "number", "boolean", "bigint"].includes(typeof single)) {
     return { answer: String(single) };
   }
-  throw new ColumnError(
+  throw new SyntaxError(
     `Cannot read task at ${location} as the answer in '${column}' must be a text or a number: found ${
       shorten(value)
-    }; give --answer-field NAME, for example a path such as ${column}.NAME`,
+    }; give --answer-field NAME, for example a path such as ${
+      Array.isArray(value) ? `${column}.0` : pathsBelow(column, value)[0] ?? column
+    }`,
   );
 }
 
-/** Splits the reply off a conversation that ends in one, as the policy has to write it. */
+/** Splits the reply off a conversation that ends in a reply, as the policy has to write that reply. */
 function splitChat(query: unknown): { query: unknown; reference?: string } {
   const last = Array.isArray(query) ? query.at(-1) : undefined;
   if (!Array.isArray(query) || query.length < 2 || Object(last).role !== "assistant") return { query };
@@ -271,7 +288,7 @@ function keptFields({ row, location }: Source, keep: readonly string[]): Pick<Ro
   const fields = Object.fromEntries(keep.map((column) => {
     const value = lookUpPath(row, column) ?? lookUpPath(Object(row.fields), column);
     if (value !== undefined) return [column, value];
-    throw missing(`'${column}'`, { row, location, option: "--keep-fields", column });
+    throw missing("data", { row, location, option: "--keep-fields", column });
   }));
   return keep.length > 0 ? { fields } : {};
 }
@@ -285,42 +302,11 @@ function valueOf({ row, location }: Source, column: string, what: "query" | "ans
 function missing(
   what: string,
   { row, location, option, column }: { row: Row; location: string; option: string; column?: string },
-): ColumnError {
+): SyntaxError {
   const needs = column === undefined ? `a column with ${what}` : `${what} in '${column}'`;
-  return new ColumnError(
+  return new SyntaxError(
     `Cannot read task at ${location} as it needs ${needs}: found [${
       columnsOf(row).join(", ")
     }]; give ${option} NAME`,
   );
-}
-
-/** Maximum number of columns that a message lists. */
-const MAX_LISTED = 40;
-
-/** Returns the names of the columns, and the paths of the fields of objects. */
-function columnsOf(row: Row): string[] {
-  const names = Object.entries(row).flatMap(([key, value]) => {
-    const inner = isMapping(value) ? Object.keys(value) : [];
-    return inner.length === 0 ? [key] : inner.map((name) => `${key}.${name}`);
-  });
-  return names.length > MAX_LISTED ? [...names.slice(0, MAX_LISTED), "…"] : names;
-}
-
-/** Returns the value at a path; `undefined` if there is none. */
-function lookUpPath(row: Row, path: string): unknown {
-  if (Object.hasOwn(row, path)) return row[path];
-  let value: unknown = row;
-  for (const name of path.split(".")) {
-    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
-    value = Object(value)[name];
-  }
-  return value;
-}
-
-function isMapping(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function shorten(value: unknown): string {
-  return typeof value === "bigint" ? `${value}` : JSON.stringify(value)?.slice(0, 80) ?? typeof value;
 }

@@ -4,10 +4,10 @@ import { readTextChunks } from "./files.ts";
 import { RawRow } from "./row.ts";
 
 /**
- * Reads the rows of a CSV or TSV file with a header row. All values are strings. The separator of a `.tsv` file is a tab,
- * and that of any other file the first of comma, semicolon and tab that its header has. Row numbers start at 1 with the
- * header. A row whose number of fields differs from the header's throws a `SyntaxError` when its value is
- * read.
+ * Reads the rows of a CSV or TSV file with a header row. All values are strings. The separator of a `.tsv` file is a
+ * tab. The separator of any other file is the first of comma, semicolon and tab that the header has. Row numbers start
+ * at 1 with the header. A row whose number of fields differs from the header's throws a `SyntaxError` when the row's
+ * value is read.
  *
  * @throws {SyntaxError} if the file is not valid CSV, or the header contains a name twice.
  */
@@ -45,10 +45,10 @@ function csvRow(
 }
 
 /**
- * Reads the records of a CSV file (RFC 4180), each as a list of its fields. Lines end in CRLF, LF or CR;
+ * Reads the records of a CSV file (RFC 4180), each as a list of fields. Lines end in CRLF, LF or CR;
  * empty lines are skipped.
  *
- * @throws {SyntaxError} if the file is not UTF-8, or not valid CSV, such as one with an unclosed quote.
+ * @throws {SyntaxError} if the file is not UTF-8, or not valid CSV, such as a file with an unclosed quote.
  */
 async function* readCsvRecords(path: string): AsyncGenerator<readonly string[]> {
   let number = 1;
@@ -73,7 +73,7 @@ async function* readCsvRecords(path: string): AsyncGenerator<readonly string[]> 
 
 const SEPARATORS: readonly string[] = [",", ";", "\t"];
 
-/** Finds the separator in the header of a file, and returns all of its chunks. */
+/** Finds the separator in the header of a file, and returns all chunks of the file. */
 async function findSeparator(
   text: AsyncIterable<string>,
   path: string,
@@ -111,7 +111,7 @@ async function* prepend(start: string, rest: AsyncIterable<string>): AsyncGenera
   yield* rest;
 }
 
-/** Maximum length of a record. An unclosed quote would otherwise make one of the rest of the file. */
+/** Maximum length of a record. An unclosed quote would otherwise make a record of the rest of the file. */
 const MAX_RECORD_CHARACTERS = 32 * 1024 * 1024;
 
 /**
@@ -148,7 +148,7 @@ async function* normalizeLineEnds(
   yield rest;
 }
 
-/** A text stream that keeps its own error, to distinguish it from an error of the CSV parser. */
+/** A text stream that keeps the stream's error, to distinguish that error from an error of the CSV parser. */
 class TrackedText implements AsyncIterable<string> {
   readonly #chunks: AsyncIterable<string>;
   failure: { readonly error: unknown } | undefined;

@@ -14,8 +14,8 @@ export interface DataLoadingPrimerOptions extends EndlessTasksOptions {
   /** Returns the rows of a pass. Passes count from 0, and from 0 again after `reset()`. */
   dataloaderFactory?: ((pass: number) => Rows) | undefined;
   /**
-   * Number of consecutive times that each task is returned. If it is more than 1, the tasks have a `group`, which is
-   * distinct in each pass.
+   * Number of consecutive times that each task is returned. If the number is more than 1, the tasks have a `group`,
+   * which is distinct in each pass.
    *
    * @default 1
    */
@@ -32,16 +32,16 @@ export interface DataLoadingPrimerOptions extends EndlessTasksOptions {
 /** A task that some slots of a group have not taken yet. */
 interface SharedTask {
   readonly task: LazyTask;
-  /** The slots that took it. */
+  /** The slots that took the task. */
   readonly slots: Set<number>;
 }
 
 /**
  * Distributes the tasks of a data loader to the slots of a batch: first in, first out, one task for each slot
- * that is reset. After the last task it starts over with the first.
+ * that is reset. After the last task the primer starts over with the first.
  *
- * It holds one batch of rows in memory. With `groupSamples`, it also holds the tasks that the slowest slot of
- * a group has not taken yet.
+ * The primer holds a batch of rows in memory. With `groupSamples`, the primer also holds the tasks that the slowest
+ * slot of a group has not taken yet.
  *
  * @example
  * ```ts
@@ -129,7 +129,7 @@ export class DataLoadingPrimer implements TaskSource, AsyncDisposable {
     return next.task;
   }
 
-  /** Returns the next task of the loader, with the id of its group if it has several episodes. */
+  /** Returns the next task of the loader, with the id of the task's group if the task has several episodes. */
   async #nextGroup(): Promise<LazyTask> {
     const lazyTask = await this.#tasks.next();
     if (this.#samples === 1) return lazyTask;
@@ -178,8 +178,8 @@ export interface EndlessTasksOptions extends CollateOptions {
 }
 
 /**
- * Reads the tasks of a data loader one by one, and starts over at its end. It holds at most one batch in
- * memory. Calls must not overlap.
+ * Reads the tasks of a data loader in order, and starts over at the end. At most one batch is in memory. Calls must not
+ * overlap.
  */
 class EndlessTasks {
   readonly #open: (pass: number) => Rows;
@@ -247,7 +247,7 @@ function emptyLoader(pass: number): TypeError {
   return new ArgumentTypeError(`Cannot take task as the data loader must have at least one item: ${found}`);
 }
 
-/** A source of tasks for the elements of a batch, one task for each episode. */
+/** A source of tasks for the elements of a batch, a task for each episode. */
 export interface TaskSource {
   /**
    * Returns the next task for a batch element. Concurrent calls get their tasks in the order of the calls; a

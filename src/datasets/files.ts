@@ -2,7 +2,7 @@ import { DatasetError } from "../errors.ts";
 
 /** Options that select files of a dataset folder. */
 export interface DatasetFilesOptions {
-  /** Sub-folder with one configuration of the dataset, such as `main`. */
+  /** Sub-folder with a configuration of the dataset, such as `main`. */
   name?: string | undefined;
   /**
    * Selects files or folders by name. `test` selects `test.jsonl`, `test-00000-of-00002.parquet` and
@@ -21,7 +21,7 @@ const READABLE = /\.(?:(?:jsonl|ndjson|csv|tsv)(?:\.gz)?|parquet)$/i;
  *
  * @throws {DatasetError} if no file matches.
  * @throws {Deno.errors.NotFound} if the path does not exist. For a name of a hub, such as `openai/gsm8k`, the message
- * tells how to get its files: no data set is fetched.
+ * tells how to get the files: no data set is fetched.
  */
 export async function findDatasetFiles(path: string, options: DatasetFilesOptions = {}): Promise<string[]> {
   const { name, split } = options;
@@ -41,8 +41,8 @@ export async function findDatasetFiles(path: string, options: DatasetFilesOption
 }
 
 /**
- * Name of a data set on a hub: `owner/name`, or a name without extension such as `gsm8k`, perhaps behind a scheme or the
- * address of Hugging Face, and before a revision such as `@main`.
+ * Name of a data set on a hub: `owner/name`, or a name without extension such as `gsm8k`, perhaps behind a scheme or
+ * the address of Hugging Face, and before a revision such as `@main`.
  */
 const HUB_NAME =
   /^(?:hf:(?:\/\/(?:datasets\/)?)?|https:\/\/huggingface\.co\/datasets\/)?([\w-][\w.-]*\/[\w-][\w.-]*?|[\w-]+)(?:@([\w./-]+?))?\/?$/;
@@ -103,17 +103,17 @@ function suffixAfter(text: string, start: string): string {
 const CHUNK_BYTES = 64 * 1024;
 /** Bytes that are decompressed at once. They expand to at most a thousand times as many, all of which are in memory. */
 const PACKED_BYTES = 4 * 1024;
-/** A compressed file of text expands to less than this many times its size. */
+/** A compressed file of text expands to less than this multiple of the file's size. */
 const MAX_EXPANSION = 100;
 /** Size up to which any expansion is allowed, in bytes. */
 const MIN_EXPANDED_BYTES = 64 * 1024 * 1024;
 
 /**
- * Reads a file in chunks and decompresses it if its name ends in `.gz`. A chunk is valid until the next one
- * is read.
+ * Reads a file in chunks, and decompresses a file whose name ends in `.gz`. A chunk is valid until the next chunk is
+ * read.
  *
- * @throws {SyntaxError} if the name ends in `.gz` and the file is not gzip, or expands to more than 64 MiB and 100 times its
- * size.
+ * @throws {SyntaxError} if the name ends in `.gz` and the file is not gzip, or expands to more than 64 MiB and 100
+ * times the file's size.
  */
 export function readFileChunks(path: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   return /\.gz$/i.test(path) ? decompressedChunks(path) : plainChunks(path);

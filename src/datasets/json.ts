@@ -7,10 +7,10 @@ import { RawRow } from "./row.ts";
 const MAX_CHARACTERS = 256 * 1024 * 1024;
 
 /**
- * Reads the rows of a `.json` file, which contains either one JSON list or JSON lines. Rows of a list are
+ * Reads the rows of a `.json` file, which contains either a JSON list or JSON lines. Rows of a list are
  * numbered from 1.
  *
- * @throws {SyntaxError} if it begins with `[` and is not a list, is not UTF-8, or has more than 256 Mi
+ * @throws {SyntaxError} if the file begins with `[` and is not a list, is not UTF-8, or has more than 256 Mi
  * characters.
  */
 export async function* readJsonFile(path: string): AsyncGenerator<RawRow> {
@@ -59,7 +59,7 @@ const MAX_LINE_BYTES = 32 * 1024 * 1024;
 const MAX_EMPTY_LINES = 100_000;
 
 /**
- * Reads the rows of a JSON lines file; empty lines are skipped. A line is parsed when its row's value is
+ * Reads the rows of a JSON lines file; empty lines are skipped. A line is parsed when the row's value is
  * read, which throws a `SyntaxError` if the line is not JSON, not UTF-8, or longer than 32 MiB.
  *
  * @throws {SyntaxError} if there are more than 100,000 empty lines.

@@ -23,7 +23,7 @@ const SLICE_ROWS = 100_000;
 
 type Compressors = typeof plainCompressors;
 
-/** Decompressors that refuse a page before they allocate too much for it. */
+/** Decompressors that refuse a page before they allocate too much for the page. */
 const compressors: Compressors = Object.fromEntries(
   Object.entries(plainCompressors).map(([codec, decompress]): [string, Compressors[keyof Compressors]] => [
     codec,
@@ -45,14 +45,14 @@ const parsers = {
 interface Slice {
   readonly rowStart: number;
   readonly rowEnd: number;
-  /** Row group that begins with it. */
+  /** Row group that begins with the row. */
   readonly group: FileMetaData["row_groups"][number] | undefined;
 }
 
 /**
- * Reads the rows of a Parquet file with any compression. Row groups are read one after the other, large ones
- * in slices of about 16 MiB. Memory holds one compressed group and one decompressed slice. Values become JSON data as
- * {@linkcode toDataOf} says; a value that cannot be read throws when its row's value is read.
+ * Reads the rows of a Parquet file with any compression. Row groups are read in order, large groups in
+ * slices of about 16 MiB. Memory holds one compressed group and one decompressed slice. Values become JSON data as
+ * {@linkcode toDataOf} says; a value that cannot be read throws when the row's value is read.
  *
  * @throws {SyntaxError} if the file is not Parquet, or damaged.
  */
@@ -98,7 +98,7 @@ function requireNames({ schema }: FileMetaData): void {
   }
 }
 
-/** Checks the numbers of rows, which a small file can make as large as it likes. */
+/** Checks the numbers of rows, which a small file can make arbitrarily large. */
 function requireRows({ row_groups }: FileMetaData, fileBytes: number): void {
   const most = Math.max(MAX_GROUP_ROWS, MAX_ROWS_PER_BYTE * fileBytes);
   for (const { num_rows } of row_groups) requireAtMost(Number(num_rows), most, "rows in a row group");
@@ -146,8 +146,8 @@ function* slices({ row_groups }: FileMetaData): Generator<Slice> {
 }
 
 /**
- * Wraps a file for random access. Reads run one after the other, since they share the file's position. Disposal waits
- * for them, as the library leaves reads behind when a column is damaged.
+ * Wraps a file for random access. Reads run in order, one at a time, since they share the file's position. Disposal
+ * waits for the reads, as the library leaves reads behind when a column is damaged.
  */
 function toAsyncBuffer(file: Deno.FsFile, byteLength: number): AsyncBuffer & AsyncDisposable {
   let queue: Promise<unknown> = Promise.resolve();

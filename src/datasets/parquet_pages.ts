@@ -18,7 +18,7 @@ const MAX_EXPANSION = 100;
 /** Maximum number of values of a row group, if that is more than 16 for each byte of the file. */
 const MAX_GROUP_VALUES = 20_000_000;
 const MAX_VALUES_PER_BYTE = 16;
-/** Bytes in which the header of a page is looked for first; it has values for statistics, which may be long. */
+/** Bytes in which the header of a page is searched first; the header has values for statistics, which may be long. */
 const HEADER_BYTES = 4 * 1024;
 const MAX_HEADER_BYTES = 1024 * 1024;
 
@@ -28,7 +28,7 @@ interface Room {
   bytes: number;
 }
 
-/** Parts of a column that its pages need. */
+/** Parts of a column that the column's pages need. */
 interface Column {
   readonly chunk: ColumnMetaData;
   readonly path: SchemaTree[];
@@ -36,10 +36,10 @@ interface Column {
 }
 
 /**
- * Checks the pages of a row group before the library reads them. A page states the number of its values and of its bytes,
- * and its runs state how long they are: a small file could take any amount of memory.
+ * Checks the pages of a row group before the library reads them. A page states the number of values and of bytes, and
+ * the runs of a page state their lengths: a small file could take any amount of memory.
  *
- * @throws {RangeError} if a page has more values, bytes or longer runs than it may.
+ * @throws {RangeError} if a page has more values, bytes or longer runs than allowed.
  */
 export async function requireBoundedPages(
   file: AsyncBuffer,
@@ -63,7 +63,7 @@ export async function requireBoundedPages(
 interface WalkedPages {
   /** Positions of the pages in the file. */
   readonly starts: ReadonlySet<number>;
-  /** Position after the last one. */
+  /** Position after the last page. */
   readonly end: number;
 }
 
@@ -83,7 +83,7 @@ async function walkPages(file: AsyncBuffer, column: Column, room: Room): Promise
   return { starts, end: at };
 }
 
-/** Reads the header of a page, and its size in bytes. */
+/** Reads the header of a page, and the header's size in bytes. */
 async function readHeader(
   file: AsyncBuffer,
   at: number,
@@ -179,7 +179,9 @@ interface Levels {
   readonly isCounted?: boolean;
 }
 
-/** Checks levels with their length before them, and returns the number of values that are not null if it is counted. */
+/**
+ * Checks levels that follow their length, and returns the number of values that are not null if that number is counted.
+ */
 function skipLevels(page: DataReader, levels: Levels): number {
   if (levels.most === 0) return levels.values;
   const length = page.view.getUint32(page.offset, true);
@@ -200,8 +202,8 @@ function isRuns(encoding: string): boolean {
 }
 
 /**
- * Checks runs of values: booleans after their length, or indexes of a dictionary after the width of one. Indexes without
- * width have no runs if `mayBeEmpty`.
+ * Checks runs of values: booleans after their length, or indexes of a dictionary after the width of an index. Indexes
+ * without width have no runs if `mayBeEmpty`.
  */
 function checkRuns(
   page: DataReader,
@@ -212,7 +214,7 @@ function checkRuns(
   if (width > 0 || !mayBeEmpty) countInRuns(page, { width, count: values });
 }
 
-/** Checks encodings in which few bytes can stand for many. In others each value has bytes of its own. */
+/** Checks encodings in which few bytes can stand for many. In other encodings each value has separate bytes. */
 function checkValues(
   page: DataReader,
   { encoding, values, column }: { encoding: string; values: number; column: Column },

@@ -2,8 +2,8 @@ import { readVarInt } from "hyparquet/src/thrift.js";
 import type { DataReader } from "hyparquet/src/types.js";
 
 /**
- * Reads runs of numbers (RLE and bit-packed, as Parquet mixes them), and returns how often a number occurs. It keeps no
- * number: hyparquet 1.31.5 writes as many as a run states, however few its page has.
+ * Reads runs of numbers (RLE and bit-packed, as Parquet mixes them), and returns how often a number occurs. The
+ * function keeps no number: hyparquet 1.31.5 writes as many numbers as a run states, however few the page has.
  *
  * @param reader stands after the last run afterwards
  * @param options.width bits of a number

@@ -1,6 +1,6 @@
 import { type FileMetaData, parquetSchema } from "hyparquet";
 
-/** A node of the schema of a Parquet file: a column, or a field within one. */
+/** A node of the schema of a Parquet file: a column, or a field within a column. */
 export type ParquetNode = ReturnType<typeof parquetSchema>;
 
 type Element = FileMetaData["schema"][number];
@@ -8,7 +8,7 @@ type Element = FileMetaData["schema"][number];
 /** Kinds of nodes, which decide how their values are assembled. */
 export type NodeShape = "list" | "map" | "struct" | "value" | "whole";
 
-/** Returns the shape of a node. The library converts a `whole` node, with all below it. */
+/** Returns the shape of a node. The library converts a `whole` node, with all nodes below. */
 export function shapeOf({ element, children }: ParquetNode): NodeShape {
   if (isConvertedByLibrary(element)) return "whole";
   if (children.length === 0) return "value";
@@ -34,10 +34,10 @@ function isConvertedByLibrary({ logical_type }: Element): boolean {
 }
 
 /**
- * Returns metadata with which the library reads texts, and each other value as it is stored: as an integer, a floating
- * point number or bytes. The library's own conversions lose digits of decimals and of timestamps, and throw for some
- * types, for which the whole file could not be read. Maps become lists of entries, since the library writes their keys
- * as properties.
+ * Returns metadata with which the library reads texts, and each other value in the stored form: as an integer, a
+ * floating point number or bytes. The library's own conversions lose digits of decimals and of timestamps, and throw
+ * for some types, for which the whole file could not be read. Maps become lists of entries, since the library writes
+ * their keys as properties.
  */
 export function withStoredTypes(metadata: FileMetaData): FileMetaData {
   const kept = new Set<Element>();
@@ -68,9 +68,9 @@ export function isText({ type, converted_type, logical_type }: Element): boolean
 }
 
 /**
- * Checks that no column is a `VARIANT`. Its values refer to their parts by offsets, so that some hundred bytes can have
- * any number of parts, and the library reads decimals as inexact numbers and texts beyond the end of their value
- * (hyparquet 1.31.5).
+ * Checks that no column is a `VARIANT`. Values of a `VARIANT` refer to their parts by offsets, so that some hundred
+ * bytes can have any number of parts, and the library reads decimals as inexact numbers and texts beyond the end of
+ * their value (hyparquet 1.31.5).
  *
  * @throws {TypeError} if a column or field has this type. The message names the column.
  */
@@ -92,8 +92,8 @@ function findVariant(node: ParquetNode): ParquetNode | undefined {
 }
 
 /**
- * Checks that the columns of each row group are in the schema. Otherwise the library throws while it reads others, and
- * the process would end by an error of theirs that nothing handles (hyparquet 1.31.5).
+ * Checks that the columns of each row group are in the schema. Otherwise the library throws while other columns are
+ * read, and an error of these columns, which nothing handles, would end the process (hyparquet 1.31.5).
  *
  * @throws {TypeError} if a column is not in the schema, or has no description or another file.
  */

@@ -11,7 +11,7 @@ const DAY_SECONDS = 86_400n;
 /** The Gregorian calendar repeats after 400 years. */
 const [CYCLE_YEARS, CYCLE_DAYS] = [400n, 146_097n];
 
-/** DuckDB stores `infinity` as the largest number of a type, and `-infinity` as its negative. */
+/** DuckDB stores `infinity` as the largest number of a type, and `-infinity` as the negative of that number. */
 const [INFINITE_DAYS, INFINITE_COUNT] = [2 ** 31 - 1, 2n ** 63n - 1n];
 
 /** Returns a date as ISO 8601, with the time 00:00 in UTC. `days` counts from 1970-01-01. */
@@ -25,7 +25,7 @@ export function dateText(days: number): string {
  * from 1970-01-01 in the unit.
  */
 export function timestampText(count: bigint, unit: TimeUnit): string {
-  // The largest number of nanoseconds is a date of 2262, the last one of pandas.
+  // The largest number of nanoseconds is a date of 2262, the last date of pandas.
   if (unit !== "NANOS" && (count === INFINITE_COUNT || count === -INFINITE_COUNT)) {
     return count > 0n ? "infinity" : "-infinity";
   }
@@ -53,7 +53,7 @@ export function intervalText(bytes: Uint8Array): string {
   return `P${text || "T0S"}`;
 }
 
-/** Returns a time without its fraction as ISO 8601. `Date` has no years beyond 275760, which are counted apart. */
+/** Returns a time without the fraction as ISO 8601. `Date` has no years beyond 275760, which are counted apart. */
 function secondsText(seconds: bigint): string {
   const [cycles, rest] = divideDown(seconds, CYCLE_DAYS * DAY_SECONDS);
   const iso = new Date(Number(rest) * 1_000).toISOString();

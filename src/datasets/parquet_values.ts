@@ -5,7 +5,7 @@ import { errorMessage } from "../errors.ts";
 import { elementOf, isText, type ParquetNode, shapeOf } from "./parquet_schema.ts";
 import { dateText, intervalText, timestampText, timeText, type TimeUnit } from "./parquet_times.ts";
 
-/** Converts a value of Parquet, as the library reads it, to JSON data. */
+/** Converts a value of Parquet, in the library's form, to JSON data. */
 export type ToData = (value: unknown) => unknown;
 
 /**
@@ -14,12 +14,12 @@ export type ToData = (value: unknown) => unknown;
  * | in Parquet | as data |
  * | --- | --- |
  * | null of any type | `null` |
- * | integer, decimal | a number if JavaScript writes it with the same digits, else text |
+ * | integer, decimal | a number if JavaScript writes the same digits, else text |
  * | floating point number | a number; `NaN`, `Infinity` and `-Infinity` as text |
  * | timestamp, date | ISO 8601 in UTC with 3, 6 or 9 digits of seconds; `infinity` and `-infinity` |
  * | time of day, interval | text such as `12:30:00.5` and `P1M2DT3.5S` |
  * | string, enum, UUID | text |
- * | JSON | its value |
+ * | JSON | the value |
  * | bytes without a type | text if they are UTF-8, else `{ "base64": "…" }` |
  * | bytes of fixed length, BSON | `{ "base64": "…" }` |
  * | list, struct, map | list, object, object with texts as keys |
@@ -37,7 +37,7 @@ function converterOf(node: ParquetNode): ToData {
   if (shape === "list") return listData(node);
   if (shape === "map") return mapData(node);
   const convert = shape === "struct" ? structData(node) : valueData(node);
-  // A repeated field outside of a list is a list of its own.
+  // A repeated field outside of a list is a separate list.
   return (value) =>
     Array.isArray(value) ? value.map((item) => item === null ? null : convert(item)) : convert(value);
 }
@@ -139,7 +139,7 @@ function floatData(value: unknown): unknown {
   return Number.isFinite(value) ? value : String(value);
 }
 
-/** Returns the decimal `unscaled / 10 ** scale`: a number if JavaScript writes it with the same digits, else text. */
+/** Returns the decimal `unscaled / 10 ** scale`: a number if JavaScript writes the same digits, else text. */
 function decimalData(unscaled: bigint, scale: number): number | string {
   const digits = String(unscaled < 0n ? -unscaled : unscaled).padStart(scale + 1, "0");
   const point = digits.length - scale;
@@ -163,11 +163,11 @@ export function decodeText(bytes: Uint8Array): string | undefined {
   try {
     return strictDecoder.decode(bytes);
   } catch {
-    return undefined; // it throws for nothing else
+    return undefined; // the decoder throws for nothing else
   }
 }
 
-/** The library has decoded a text, unless it was not UTF-8. */
+/** The library has decoded a text, unless the text was not UTF-8. */
 function textData(value: unknown): string {
   if (typeof value === "string") return value;
   throw new SyntaxError("a column of strings must be UTF-8: found an invalid byte");

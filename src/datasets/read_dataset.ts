@@ -28,9 +28,9 @@ export interface ReadDatasetOptions extends DatasetFilesOptions, CollateOptions 
 }
 
 /**
- * Reads the tasks of a dataset, one at a time and once. Rows can be in Paddock's own format, in that of
- * GSM8K, IFEval, HumanEval, MBPP or MATH, or in any format with a query field. Fields without a counterpart
- * in a task go to its `fields`.
+ * Reads the tasks of a dataset, one at a time and once. Rows can be in Paddock's own format, in the format
+ * of GSM8K, IFEval, HumanEval, MBPP or MATH, or in any format with a query field. Fields without a counterpart
+ * in a task go to the task's `fields`.
  *
  * @example
  * ```ts

@@ -1,3 +1,3 @@
-/** Reads Parquet files. Its types are those of `parquet.d.ts`, without those of the libraries. */
+/** Reads Parquet files. `parquet.d.ts` has the types, without types of the libraries. */
 // @ts-types="./parquet.d.ts"
 export { readParquet } from "./parquet.ts";

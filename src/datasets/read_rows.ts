@@ -5,7 +5,7 @@ import { readJsonFile, readJsonLines } from "./json.ts";
 import { RawRow } from "./row.ts";
 
 /**
- * A source of rows: the path of a file or folder, the rows themselves, or a function that returns those of a
+ * A source of rows: the path of a file or folder, the rows themselves, or a function that returns the rows of a
  * pass.
  */
 export type RowSource = string | URL | Rows | ((pass: number) => Rows);
@@ -21,8 +21,8 @@ export interface ReadRowsOptions extends DatasetFilesOptions {
 }
 
 /**
- * Reads the rows of a dataset one by one, no faster than they are consumed. Files ending in `.csv`, `.tsv` and
- * `.parquet` are read as such, those in `.json` can contain one list of rows, and all others are JSON lines.
+ * Reads the rows of a dataset, no faster than they are consumed. Files ending in `.csv`, `.tsv` and
+ * `.parquet` are read as such, files ending in `.json` can contain a list of rows, and all others are JSON lines.
  * All formats but Parquet can be compressed (`.gz`).
  */
 export async function* readRows(
@@ -40,7 +40,7 @@ export async function* readRows(
 /**
  * Checks that a value is a path, a URL, a function, or iterable.
  *
- * @throws {TypeError} if it is none of these.
+ * @throws {TypeError} for any other value.
  */
 export function requireRowSource(source: unknown): void {
   if (typeof source === "string" || typeof source === "function" || source instanceof URL) return;
@@ -55,7 +55,7 @@ export function requireRowSource(source: unknown): void {
 
 async function* readFile(path: string): AsyncGenerator<RawRow> {
   if (/\.parquet$/i.test(path)) {
-    const { readParquet } = await import("./read_parquet.ts"); // its libraries load slowly
+    const { readParquet } = await import("./read_parquet.ts"); // the libraries load slowly
     yield* readParquet(path);
   } else if (/\.[ct]sv(?:\.gz)?$/i.test(path)) yield* readCsv(path);
   else if (/\.json(?:\.gz)?$/i.test(path)) yield* readJsonFile(path);
@@ -70,7 +70,7 @@ function filePath({ protocol, pathname, href }: URL): string {
 /** Rows, or batches of rows. A batch is a list of rows, or an object whose fields are columns. */
 export type Rows = Iterable<unknown> | AsyncIterable<unknown>;
 
-/** Yields the rows of a data loader and splits its batches. An invalid row throws when its value is read. */
+/** Yields the rows of a data loader and splits its batches. An invalid row throws when the row's value is read. */
 export async function* splitBatches(items: Rows): AsyncGenerator<RawRow> {
   let number = 0;
   for await (const item of items) {
@@ -96,7 +96,7 @@ function unbatch(item: unknown): readonly unknown[] {
   return isMapping(item) && isBatch(item) ? rowsOf(item) : [item];
 }
 
-/** True if each field is a column: lists of equal length, at least one of texts and none of messages. */
+/** True if each field is a column: lists of equal length, with a list of texts and without a list of messages. */
 function isBatch(item: Mapping): item is Readonly<Record<string, readonly unknown[]>> {
   const columns = Object.values(item);
   const [first] = columns;

@@ -2,7 +2,7 @@ import { requireKnownOptions } from "../options.ts";
 import { DatasetError } from "../errors.ts";
 import type { Task } from "../task.ts";
 import { type FileTaskOptions, type FoundColumns, type TaskColumns, toFileTask } from "./columns.ts";
-import { ColumnError, type RawRow, requireRow } from "./row.ts";
+import { type RawRow, requireRow } from "./row.ts";
 import { readRows } from "./read_rows.ts";
 
 /** Options of {@linkcode readTasks}. */
@@ -25,21 +25,20 @@ export interface ReadTasksOptions {
   onFound?: ((found: FoundColumns) => void) | undefined;
   /**
    * Called for a row that does not describe a task. Instead of an error, a task with the row's id and an
-   * empty query is yielded, which cannot be played. If all of the first {@linkcode FIRST_ROWS} rows lack a column,
+   * empty query is yielded, which cannot be played. If all of the first {@linkcode FIRST_ROWS} rows describe none,
    * reading ends with a `DatasetError` instead.
    */
   onFault?: ((task: Task, error: DatasetError) => void) | undefined;
 }
 
-/** Number of first rows that must not all lack a column. */
+/** Number of first rows of which one must describe a task. */
 export const FIRST_ROWS = 8;
 
 /**
- * Reads a file of tasks, one at a time. Rows are in Paddock's own format `{ query, id?, answer?, replies?,
- * reference?, fields? }`, in that of GSM8K, IFEval, HumanEval, MBPP or MATH, or any with a query, such as those of TRL,
- * verl and inspect: {@linkcode TaskColumns} names the columns that are found. Other columns become the task's `fields`.
- * The file is JSON lines, a JSON list (`.json`), CSV, TSV or Parquet, or a folder of such files. Empty lines are
- * skipped.
+ * Reads a file of tasks, one at a time. Rows are in Paddock's own format `{ query, id?, answer?, replies?, reference?,
+ * fields? }`, in the format of GSM8K, IFEval, HumanEval, MBPP or MATH, or any with a query, such as rows of TRL, verl
+ * and inspect: {@linkcode TaskColumns} names the columns that are found. Other columns become the task's `fields`. The
+ * file is JSON lines, a JSON list (`.json`), CSV, TSV or Parquet, or a folder of such files. Empty lines are skipped.
  *
  * @example
  * ```ts
@@ -53,8 +52,8 @@ export const FIRST_ROWS = 8;
  * await Deno.remove(path);
  * ```
  *
- * @throws {SyntaxError} if a row does not describe a task and there is no `onFault`, with the file and row
- * number; if a file is damaged.
+ * @throws {SyntaxError} if a row does not describe a task and there is no `onFault`, with the file and row number; if a
+ * file is damaged.
  * @throws {DatasetError} if there is no such file or split.
  * @throws {RangeError} if the limit is not a whole number of at least 1.
  */
@@ -87,11 +86,11 @@ async function* placeFaults(
   rows: AsyncIterable<RawRow>,
   { onFault, ...options }: RowOptions & { onFault: (task: Task, error: DatasetError) => void },
 ): AsyncGenerator<Task> {
-  /** First rows, which all lack a column; `undefined` after another row. */
+  /** First rows, which all describe no task; `undefined` after another row. */
   let first: { task: Task; error: DatasetError }[] | undefined = [];
   for await (const row of rows) {
     const read = taskOrPlaceholder(row, options);
-    if (first !== undefined && read.error?.cause instanceof ColumnError) {
+    if (first !== undefined && read.error !== undefined) {
       first.push({ task: read.task, error: read.error });
       if (first.length >= FIRST_ROWS) break;
       continue;

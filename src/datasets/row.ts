@@ -3,7 +3,7 @@ import { errorMessage } from "../errors.ts";
 import { History } from "../history.ts";
 import type { Task } from "../task.ts";
 
-/** A row of a dataset: its fields by name. */
+/** A row of a dataset: fields by name. */
 export type Row = Readonly<Record<string, unknown>>;
 
 const anyRow = z.looseObject({});
@@ -11,15 +11,57 @@ const anyRow = z.looseObject({});
 /**
  * Checks that a value is a row.
  *
- * @throws {SyntaxError} if it is not an object.
+ * @throws {SyntaxError} if the value is not an object.
  */
 export function requireRow(value: unknown, location: string): Row {
   return parseRow(anyRow, value, location);
 }
 
-/** The error of a row without a column that is needed. A file whose first rows all have it cannot be played. */
-export class ColumnError extends SyntaxError {
-  override readonly name = "ColumnError";
+/** Maximum number of columns that a message lists. */
+const MAX_LISTED = 40;
+
+/**
+ * Returns the names of the columns. The paths of the values replace a column with an object or a list of objects.
+ */
+export function columnsOf(row: Row): string[] {
+  const names = Object.entries(row).flatMap(([key, value]) => pathsBelow(key, value));
+  return names.length > MAX_LISTED ? [...names.slice(0, MAX_LISTED), "…"] : names;
+}
+
+/** Returns the paths of the values in the value of a column. Of a list, only the first item is looked at. */
+export function pathsBelow(path: string, value: unknown): string[] {
+  if (isMessages(value)) return [path];
+  const inner = Array.isArray(value)
+    ? isMapping(value[0]) || value.length === 1 ? [["0", value[0]] as const] : []
+    : isMapping(value)
+    ? Object.entries(value)
+    : [];
+  if (inner.length === 0) return [path];
+  return inner.flatMap(([name, each]) => pathsBelow(`${path}.${name}`, each));
+}
+
+function isMessages(value: unknown): boolean {
+  return Array.isArray(value) && typeof Object(value[0]).role === "string";
+}
+
+/** Returns the value at a path; `undefined` if there is none. */
+export function lookUpPath(row: Row, path: string): unknown {
+  if (Object.hasOwn(row, path)) return row[path];
+  let value: unknown = row;
+  for (const name of path.split(".")) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+    value = Object(value)[name];
+  }
+  return value;
+}
+
+export function isMapping(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Returns a value for a message. */
+export function shorten(value: unknown): string {
+  return typeof value === "bigint" ? `${value}` : JSON.stringify(value)?.slice(0, 80) ?? typeof value;
 }
 
 /** A task as read from a row, possibly without id. */
@@ -57,7 +99,7 @@ export function otherFields(row: Row, used: readonly string[]): Pick<RowTask, "f
 /**
  * Parses a row with a schema.
  *
- * @throws {SyntaxError} if the row does not match; the message has its location and all issues.
+ * @throws {SyntaxError} if the row does not match; the message has the location and all issues.
  */
 export function parseRow<Schema extends z.core.$ZodType>(
   schema: Schema,
@@ -98,9 +140,9 @@ function parseQuery(value: unknown): Task["query"] {
 export class RawRow {
   /** Location for error messages, such as `train.jsonl:7`. */
   readonly location: string;
-  /** Id of its task, if the row has none. */
+  /** Id of the row's task, if the row has no id. */
   readonly id: string;
-  /** Returns the row as data; throws if it cannot be read. */
+  /** Returns the row as data; throws if the row cannot be read. */
   readonly value: () => unknown;
 
   constructor(row: { location: string; id: string; value: () => unknown }) {

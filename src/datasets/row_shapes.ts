@@ -1,7 +1,6 @@
 import * as z from "zod";
 import type { Task } from "../task.ts";
 import {
-  ColumnError,
   hasFields,
   otherFields,
   parseRow,
@@ -48,8 +47,8 @@ const humanevalRow = z.object({
 });
 
 /**
- * Rows of HumanEval: `{ task_id, prompt, entry_point, canonical_solution, test }`. Tests and solution go to
- * the task's `fields`, which no policy sees. So does the prompt, since a grader may run the program after it.
+ * Rows of HumanEval: `{ task_id, prompt, entry_point, canonical_solution, test }`. Tests and solution go to the task's
+ * `fields`, which no policy sees. The prompt goes there too, since a grader may run the program after the prompt.
  */
 const humanevalShape: RowShape = {
   matches: (row) => hasFields(row, ["task_id", "prompt", "entry_point", "test"]),
@@ -102,8 +101,8 @@ const mathRow = z.object({
 });
 
 /**
- * Rows of MATH: `{ problem, solution }`. The solution ends in `\boxed{…}`, which graders search for. It is
- * the task's answer, unless the row has a field `answer`.
+ * Rows of MATH: `{ problem, solution }`. The solution ends in `\boxed{…}`, which graders search for. The
+ * solution is the task's answer, unless the row has a field `answer`.
  */
 const mathShape: RowShape = {
   matches: (row) => hasFields(row, ["problem", "solution"]),
@@ -112,7 +111,7 @@ const mathShape: RowShape = {
     const { id, problem, solution, answer } = parseRow(mathRow, row, location);
     const answerKey = answer === undefined || answer === null ? "solution" : "answer";
     if (answerKey === "solution" && !hasBox(solution)) {
-      throw new ColumnError(
+      throw new SyntaxError(
         `Cannot read task at ${location} as its 'solution' must have the answer in \\boxed{…}, as in MATH: ` +
           "give --answer-field NAME, the column with the answer",
       );
@@ -126,7 +125,7 @@ const mathShape: RowShape = {
   },
 };
 
-/** True if a solution has its answer in a box. */
+/** True if a solution has the answer in a box. */
 export function hasBox(solution: string): boolean {
   return /\\(?:boxed|fbox)(?![a-zA-Z])/.test(solution);
 }
@@ -157,7 +156,7 @@ function isNativeRow(row: object): boolean {
  * Converts a row in Paddock's own format to a task: `{ query, id?, answer?, replies?, reference?, fields? }`.
  * A field that is `null` counts as absent.
  *
- * @throws {SyntaxError} if it has an unknown field, or a field of a wrong type.
+ * @throws {SyntaxError} if the row has an unknown field, or a field of a wrong type.
  */
 export function nativeTask(row: unknown, location: string): RowTask {
   const { query, id, answer, replies, reference, fields } = parseRow(taskRowSchema, row, location);
@@ -214,17 +213,17 @@ export interface ToTaskOptions {
 const SHAPES: readonly RowShape[] = [gsm8kShape, ifevalShape, humanevalShape, mbppShape, mathShape];
 
 /**
- * Converts a row to a task. The row can be in Paddock's own format, in that of GSM8K, IFEval, HumanEval, MBPP
- * or MATH, or in any format with a query field.
+ * Converts a row to a task. The row can be in Paddock's own format, in the format of GSM8K, IFEval, HumanEval,
+ * MBPP or MATH, or in any format with a query field.
  *
- * @throws {SyntaxError} if the row does not describe a task; the message has its location.
+ * @throws {SyntaxError} if the row does not describe a task; the message has the location.
  */
 export function toTask(value: unknown, options: ToTaskOptions): Task {
   const { location, id, dataKey } = options;
   return { id, ...taskOf(requireRow(value, location), location, dataKey) };
 }
 
-/** Returns the known format of a row; `undefined` if it has none. */
+/** Returns the known format of a row; `undefined` if the format is unknown. */
 export function findRowShape(row: Row, dataKey?: string): RowShape | undefined {
   return SHAPES.find(({ matches: fits, queryKey }) =>
     fits(row) && (dataKey === undefined || dataKey === queryKey)

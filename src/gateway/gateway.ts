@@ -7,46 +7,20 @@ import type { KeyedSandbox } from "../server/peers/e2b/keyed_sandboxes.ts";
 import { outputOf } from "./dialects/response_answer.ts";
 import { addGauges, countTurn, type GatewayStats } from "./gateway_metrics.ts";
 import { LiveSession } from "./live_session.ts";
-import type { Sampling } from "./model_request.ts";
+import type { GatewayOptions } from "./gateway_options.ts";
 import { PauseGate } from "./model/pause_gate.ts";
-import { GatewaySession, type GatewaySessionOptions } from "./session/gateway_session.ts";
+import { GatewaySession } from "./session/gateway_session.ts";
 import { restoreOrigin } from "./session/session_origin.ts";
 import { keysOf, newIdentity, type SessionIdentity } from "./session_keys.ts";
-import { type SandboxRequest, type SandboxSource, SessionSandboxes } from "./session_sandboxes.ts";
-import { SessionGrading, type SessionGradingOptions } from "./session_grading.ts";
-import { abortedEnd } from "./session/session_row.ts";
+import { type SandboxRequest, SessionSandboxes } from "./session_sandboxes.ts";
+import { SessionGrading } from "./session_grading.ts";
+import { abortedEnd, lostSandboxEnd } from "./session/session_row.ts";
 import type {
   JournaledSession,
-  JournalFolder,
   JournalTurn,
   SessionJournal,
   SessionSettings,
 } from "./state/session_journal.ts";
-
-/** Options of {@linkcode Gateway}. */
-export interface GatewayOptions
-  extends
-    SessionGradingOptions,
-    Pick<GatewaySessionOptions, "sampler" | "parser" | "format" | "mode" | "rewritten" | "contextTokens"> {
-  /** Parameters of sampling of all sessions. Those of a session replace them one by one. */
-  sampling?: Sampling | undefined;
-  /** Milliseconds without a request after which a session ends. @default 1_800_000 */
-  idleMs?: number | undefined;
-  /** Memory of sessions in bytes. Half of it is divided among the owners and reserved. @default 1 GiB */
-  bytes?: number | undefined;
-  /** Number of owners. @default 1 */
-  owners?: number | undefined;
-  /** Sandboxes that sessions may have, and the name of their profile. @default sessions have none */
-  sandboxes?: SandboxSource | undefined;
-  /** Figures that `/metrics` shows. @default figures of the gateway alone */
-  metrics?: Metrics | undefined;
-  /** Called with failures that no request gets. */
-  onError?: ((error: unknown) => void) | undefined;
-  /** Journals by which sessions continue after a restart. The caller disposes the folder. @default none */
-  journals?: JournalFolder | undefined;
-  /** Called with the rows of each session that ends. */
-  onRows?: ((rows: readonly InteractionResult[], owner: string) => void) | undefined;
-}
 
 /** How a session is opened. */
 export interface NewSession extends Omit<SessionSettings, "openedAt" | "sandboxId" | "origin"> {
@@ -132,6 +106,7 @@ export class Gateway implements Disposable {
    */
   async fork(live: LiveSession, options: RequestOptions): Promise<LiveSession> {
     const identity = newIdentity();
+    live.requireSandbox();
     const sandbox = live.sandbox && await this.#sandboxes.fork(live.sandbox, { ...identity, ...options });
     const turns = live.journal?.turns() ?? [];
     const origin = { id: live.id, turns: turns.length, origin: live.settings.origin };
@@ -158,8 +133,8 @@ export class Gateway implements Disposable {
   }
 
   /**
-   * Continues the sessions of an earlier gateway. Turns that the template cannot show any more end the session, and are
-   * reported.
+   * Continues the sessions of an earlier gateway. A session ends if its sandbox is lost, or if the template cannot show its
+   * turns any more, which is reported.
    */
   async restore({ onError }: { onError: (error: unknown) => void }): Promise<number> {
     const saved = await this.#options.journals?.readAll() ?? [];
@@ -183,7 +158,8 @@ export class Gateway implements Disposable {
         live.session.restore(turn);
         live.items.addItems(outputOf(turn.answer));
       }
-      if (end !== undefined) live.session.finish(end);
+      if (end !== undefined) live.finishAgain(end);
+      else if (live.hasLostSandbox) live.finish(lostSandboxEnd());
     } catch (error) {
       onError(error);
       (live ?? add()).finish({ reward: null, isComplete: false, error: toEpisodeFailure(error) });

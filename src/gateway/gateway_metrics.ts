@@ -1,5 +1,5 @@
 import type { Metrics } from "../server/metrics.ts";
-import type { RecordedTurn } from "./session/gateway_session.ts";
+import type { RecordedTurn } from "./session/session_options.ts";
 
 /** Figures of an owner, or of all owners. */
 export interface GatewayStats {

@@ -1,5 +1,6 @@
 import type { InteractionResult } from "../rollout/interaction.ts";
 import type { BudgetLease } from "../server/admission/budget.ts";
+import { ServerError } from "../server/http/http_errors.ts";
 import type { KeyedSandbox } from "../server/peers/e2b/keyed_sandboxes.ts";
 import { ResponseItems } from "./dialects/response_items.ts";
 import { GatewayError } from "./gateway_error.ts";
@@ -93,9 +94,32 @@ export class LiveSession implements Disposable {
     }
   }
 
+  /** True if the session had a sandbox that ended before the session. */
+  get hasLostSandbox(): boolean {
+    if (this.session.end !== undefined) return this.session.end.hasLostSandbox ?? false;
+    const { sandbox, settings } = this.#options;
+    return settings.sandboxId !== undefined && (sandbox?.session.ended ?? true);
+  }
+
+  /** @throws {ServerError} `conflict` if the session had a sandbox that is lost: a grade would be that of an empty one. */
+  requireSandbox(): void {
+    if (!this.hasLostSandbox) return;
+    throw new ServerError(
+      "conflict",
+      `The session ${this.id} has lost its sandbox, and what the agent left in it`,
+    );
+  }
+
+  /** Ends a session that had ended in an earlier gateway, which has reported it. */
+  finishAgain(end: SessionEnd): void {
+    this.session.finish(end);
+    this.#endSandbox();
+  }
+
   /** Ends the session, and reports its rows. The first end counts. */
-  finish(end: SessionEnd): void {
+  finish(given: SessionEnd): void {
     if (this.session.end !== undefined) return;
+    const end = this.hasLostSandbox ? { ...given, hasLostSandbox: true } : given;
     this.#options.journal?.end(end);
     this.session.finish(end);
     this.#restartTimer();

@@ -15,6 +15,18 @@ export interface Sampling {
   readonly stop?: readonly string[] | undefined;
   /** JSON Schema that the reply must match. The model server constrains its decoding by the schema. */
   readonly jsonSchema?: Readonly<Record<string, unknown>> | undefined;
+  /** Grammar in EBNF that the reply must match. Sampling has it or {@linkcode jsonSchema}. */
+  readonly grammar?: string | undefined;
+}
+
+/** Which tools the model may or must call. */
+export interface ToolChoice {
+  /** `none`: a reply is text. `auto`: text or calls. `required`: at least one call. */
+  readonly mode: "none" | "auto" | "required";
+  /** Names of the tools that may be called. @default all */
+  readonly names?: readonly string[] | undefined;
+  /** True if a reply has one call at most. */
+  readonly isSingle: boolean;
 }
 
 /** One request of an agent, without the form of its dialect. */
@@ -24,10 +36,7 @@ export interface ModelRequest {
   /** The chat: the roles are `system`, `user`, `assistant` and `tool`. */
   readonly messages: readonly Message[];
   readonly tools: readonly ToolSpec[];
-  /** False if the agent wants no calls: calls in the reply then stay text. */
-  readonly allowsCalls: boolean;
-  /** False if the agent takes one call at most in each answer. */
-  readonly allowsParallelCalls: boolean;
+  readonly toolChoice: ToolChoice;
   readonly sampling: Sampling;
   readonly stream: boolean;
   /** True if the agent wants the log-probabilities of the sampled tokens. */

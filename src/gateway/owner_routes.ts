@@ -38,7 +38,7 @@ export function requireOwner(): MiddlewareHandler<AppEnv> {
 /** Adds the routes of owners: they open and end sessions and read rows. */
 export function addOwnerRoutes(app: Hono<AppEnv>, gateway: Gateway): void {
   app.post(SESSIONS, async (c) => {
-    const { task, sampling, sampling_from, idle_seconds, ...rest } = await readBody(
+    const { task, sampling, sampling_from, tool_choice, idle_seconds, ...rest } = await readBody(
       c,
       openGatewaySessionSchema,
     );
@@ -48,6 +48,7 @@ export function addOwnerRoutes(app: Hono<AppEnv>, gateway: Gateway): void {
       task: toTask(task as TaskInput),
       sampling: sampling && toSampling(sampling),
       samplingFrom: sampling_from,
+      toolChoice: tool_choice,
       idleMs: idle_seconds === undefined ? undefined : idle_seconds * 1000,
     }, { signal: c.get("signal") });
     return c.json(openedBody(c, live, gateway), 201);

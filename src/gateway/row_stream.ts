@@ -12,16 +12,15 @@ const FORMATS: Readonly<Record<RowFormat, (row: InteractionResult) => object>> =
   slime: (row) => row,
   verl(row) {
     const { prompt, response, logProbs } = splitTokens(row);
-    const { session } = row.info;
     return {
       prompt_ids: prompt,
       response_ids: response,
       response_mask: row.loss_mask,
       response_logprobs: logProbs,
       reward_score: row.reward,
-      num_turns: row.turns.length,
+      num_turns: row.messages.filter(({ role }) => role !== "system").length, // as verl's tool agent counts
       metrics: { generate_sequences: row.timings.policy_ms / 1000, tool_calls: row.timings.env_ms / 1000 },
-      extra_fields: { ...identityOf(row), session },
+      extra_fields: identityOf(row),
     };
   },
   trl(row) {
@@ -42,8 +41,10 @@ function splitTokens({ tokens, response_length, log_probs }: InteractionResult) 
   return { prompt: tokens.slice(0, start), response: tokens.slice(start), logProbs: log_probs };
 }
 
-function identityOf({ id, parent, task_id, group, sample, status, reward_parts }: InteractionResult): object {
-  return { id, ...(parent && { parent }), task_id, group, sample, status, reward_parts };
+/** Returns what a row has beside its tokens. All rows have the same keys, which trainers make columns of. */
+function identityOf(row: InteractionResult): object {
+  const { id, parent = null, task_id, group, sample, status, reward_parts, info, errors } = row;
+  return { id, parent, task_id, group, sample, status, reward_parts, session: info.session, info, errors };
 }
 
 /** Options of {@linkcode streamRows}. */

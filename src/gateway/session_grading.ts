@@ -47,7 +47,7 @@ export class SessionGrading {
   /**
    * Returns the score of a grader, which reads the chat of the session's first row.
    *
-   * @throws {ServerError} `invalid` if there is no such grader; `conflict` if the session has no turn or no sandbox;
+   * @throws {ServerError} `invalid` if there is no such grader; `conflict` if the session has no turn, has no sandbox or has lost it;
    * `not_found` if the sandbox has no such file.
    */
   async grade(
@@ -60,6 +60,7 @@ export class SessionGrading {
     if (make === undefined || pool === undefined) {
       throw new ServerError("invalid", `grader must be one of ${[...graders.keys()].join(", ")}`);
     }
+    live.requireSandbox();
     const [row] = live.session.results();
     if (row === undefined) throw new ServerError("conflict", `The session ${live.id} has no turn`);
     const left = file === undefined ? [] : [await readReply(sandboxOf(live), file, signal)];
@@ -100,7 +101,9 @@ function toEnd(
   return { reward, rewardParts: parts, isComplete: true, ...(reason !== undefined && { unscored: reason }) };
 }
 
-function sandboxOf({ id, sandbox }: LiveSession): KeyedSandbox {
+function sandboxOf(live: LiveSession): KeyedSandbox {
+  const { id, sandbox } = live;
+  live.requireSandbox();
   if (sandbox !== undefined && !sandbox.session.ended) return sandbox;
   throw new ServerError("conflict", `The session ${id} has no sandbox`);
 }

@@ -1,4 +1,3 @@
-import { concat } from "@std/bytes";
 import { abortable, Deadline } from "../async/abort.ts";
 import { JSON_LIMITS, JsonLimitError, type JsonLimits, parseUntrustedJson } from "../json.ts";
 import { parseRetryAfter } from "./retry.ts";
@@ -11,11 +10,11 @@ export interface SendRequestOptions<T> {
   /** Milliseconds until the whole response must be read. */
   timeoutMs: number;
   signal?: AbortSignal | undefined;
-  /** Reads the response. Its errors are rethrown unchanged. */
+  /** Reads the response. Errors of the reader are rethrown unchanged. */
   read: (response: Response, body: ResponseBody) => Promise<T>;
 }
 
-/** Result of one request: the value that was read, or the fault. */
+/** Result of a request: the value that was read, or the fault. */
 export type SentRequest<T> =
   | { readonly value: T }
   | {
@@ -30,7 +29,7 @@ export type SentRequest<T> =
 /** Error of a connection that failed before the whole response was read. */
 class ConnectionError extends Error {}
 
-/** Sends a request once and reads its response. Rejects with the signal's reason, or with what `read` throws. */
+/** Sends a request once and reads the response. Rejects with the signal's reason, or with what `read` throws. */
 export async function sendRequest<T>(
   send: (signal: AbortSignal) => Response | Promise<Response>,
   options: SendRequestOptions<T>,
@@ -59,7 +58,7 @@ export async function sendRequest<T>(
       mayHaveArrived: response !== undefined || !failedToConnect(cause),
     };
   } finally {
-    response?.body?.cancel().catch(() => {}); // it is locked if it was read
+    response?.body?.cancel().catch(() => {}); // the body is locked after a read
   }
 }
 
@@ -80,7 +79,7 @@ async function* bodyOf(
   }
 }
 
-/** Separates the errors of a connection from those of the code that reads from it. */
+/** Separates errors of a connection from errors of the code that reads from the connection. */
 async function onConnection<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   try {
     return await abortable(work, signal);
@@ -89,19 +88,25 @@ async function onConnection<T>(work: Promise<T>, signal: AbortSignal): Promise<T
   }
 }
 
-/** Returns all bytes of a body; `null` if there are more than `maxBytes`. */
+/** Returns all bytes of a body; `null` if there are more than `maxBytes`. Keeps no chunk longer than a step. */
 export async function readBytes(
   body: ResponseBody,
   maxBytes: number,
 ): Promise<Uint8Array<ArrayBuffer> | null> {
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  let bytes = 0;
+  let buffer = new ArrayBuffer(0);
+  let length = 0;
   for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) return null;
-    chunks.push(chunk);
+    const end = length + chunk.length;
+    if (end > maxBytes) {
+      buffer.transfer(0); // frees the bytes now, and not at some later garbage collection
+      return null;
+    }
+    if (end > buffer.byteLength) buffer = buffer.transfer(Math.min(maxBytes, Math.max(end, 2 * length)));
+    // A copy: each chunk of a compressed response has 4 KiB, in a buffer of 64 KiB.
+    new Uint8Array(buffer).set(chunk, length);
+    length = end;
   }
-  return concat(chunks);
+  return new Uint8Array(buffer.transfer(length));
 }
 
 /** Returns the message of a failed connection without the address, which may hold a password. */
@@ -112,7 +117,7 @@ export function connectionErrorText(error: unknown): string {
   );
 }
 
-/** True if a request failed before there was a connection, so that it cannot have arrived. */
+/** True if a request failed before there was a connection, so that the request cannot have arrived. */
 export function failedToConnect(error: unknown): boolean {
   // `fetch` throws no class and no code for this.
   return /client error \(Connect\)/.test(fetchErrorText(error));
@@ -151,7 +156,7 @@ export type PostedJson =
     readonly cause?: unknown;
     /** Delay that the server asks for, in milliseconds. */
     readonly retryAfterMs?: number | undefined;
-    /** The response with another status than 2xx. Its body is a JSON value, or the text if it is not JSON. */
+    /** The response with another status than 2xx. The body is a JSON value, or the text if the body is not JSON. */
     readonly answer?: { readonly status: number; readonly body: unknown };
   };
 
@@ -209,13 +214,13 @@ function parseErrorBody(text: string): unknown {
   try {
     return parseUntrustedJson(text);
   } catch {
-    return text; // it is not JSON: the text itself is shown
+    return text; // the body is not JSON: the text itself is shown
   }
 }
 
 /**
- * Returns a server's own explanation of an error, shortened and after `: `; the empty text if it gives none. The body has
- * one of the JSON shapes that servers use.
+ * Returns a server's own explanation of an error, shortened and after `: `; the empty text if there is no explanation. The
+ * body has a JSON shape that servers use.
  */
 export function explanation(body: unknown): string {
   const { error, message, detail } = Object(body);
@@ -230,7 +235,7 @@ function shortened(text: string): string {
 }
 
 /**
- * Returns the URL of an endpoint: `base` if it ends in the endpoint, else `base` with the endpoint appended.
+ * Returns the URL of an endpoint: `base` if `base` ends in the endpoint, else `base` with the endpoint appended.
  *
  * @throws {TypeError} if `base` is not an http or https URL, or contains a password.
  */
@@ -253,7 +258,7 @@ export function serverUrl(base: string | URL, endpoint: string, options: { root?
 /**
  * Checks a numeric option of a client.
  *
- * @throws {RangeError} if it is less than `least`.
+ * @throws {RangeError} if the option is less than `least`.
  */
 export function requireAtLeast(name: string, value: number, least: number): void {
   if (value >= least) return;

@@ -1,6 +1,6 @@
 import { delay } from "@std/async";
 
-/** Longest delay before another attempt. A server that asks for a longer one is not retried. */
+/** Longest delay before another attempt. A server that asks for a longer delay is not retried. */
 const MAX_DELAY_MS = 60_000;
 
 /** Options of {@linkcode retryDelayMs}. */
@@ -23,7 +23,7 @@ export function retryDelayMs(options: RetryDelayOptions): number | null {
   return Math.max(retryAfterMs, longest * (1 - jitter / 2));
 }
 
-/** Returns the milliseconds of a `Retry-After` header (seconds or a date); `undefined` if it is neither. */
+/** Returns the milliseconds of a `Retry-After` header (seconds or a date); `undefined` for anything else. */
 export function parseRetryAfter(header: string | null, now: Date): number | undefined {
   if (header === null) return undefined;
   const ms = /^\s*\d+(?:\.\d+)?\s*$/.test(header)
@@ -32,7 +32,7 @@ export function parseRetryAfter(header: string | null, now: Date): number | unde
   return Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }
 
-/** Result of one attempt: a value, or an error and the delay before the next attempt; `null` gives up. */
+/** Result of an attempt: a value, or an error and the delay before the next attempt; `null` gives up. */
 export type Attempt<T> =
   | { readonly value: T }
   | {
@@ -43,9 +43,9 @@ export type Attempt<T> =
   };
 
 /**
- * Calls `attempt`, with its number from 1, until it returns a value.
+ * Calls `attempt`, with a number from 1, until the attempt returns a value.
  *
- * Throws the error of an attempt that gives up, and the signal's reason when it is aborted during a delay.
+ * Throws the error of an attempt that gives up, and the signal's reason when the signal is aborted during a delay.
  */
 export async function retry<T>(
   attempt: (number: number) => Promise<Attempt<T>>,

@@ -38,15 +38,32 @@ export function toExactInteger(value: unknown, context?: NumberSource): unknown 
   if (typeof value !== "number" || Number.isSafeInteger(value) || source.length > MAX_DIGITS) return value;
   if (!/^-?\d+$/.test(source)) return value;
   const exact = BigInt(source);
-  return Number.isFinite(value) && BigInt(value) === exact ? value : exact;
+  return Math.abs(value) < LEAST_EXPONENT && BigInt(value) === exact ? value : exact;
 }
 
-/** Returns data in which each bigint is a number that `JSON.stringify` writes with all of its digits. */
+/** Least number that `JSON.stringify` writes with an exponent, as Python writes a float. */
+const LEAST_EXPONENT = 1e21;
+
+/** True for an integer of a number that `JSON.stringify` writes with other digits: 2^64 ends with 2000 there. */
+export function isLargeInteger(value: unknown): value is number {
+  return typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value) &&
+    Math.abs(value) < LEAST_EXPONENT;
+}
+
+/** Returns data in which each large integer is a number that `JSON.stringify` writes with all of its digits. */
 export function withRawIntegers(data: unknown): unknown {
-  if (typeof data === "bigint") return rawNumber(String(data));
+  if (typeof data === "bigint" || isLargeInteger(data)) return rawNumber(String(BigInt(data)));
   if (typeof data !== "object" || data === null || isRawJson(data)) return data;
   if (Array.isArray(data)) return data.map(withRawIntegers);
   return Object.fromEntries(Object.entries(data).map(([key, member]) => [key, withRawIntegers(member)]));
+}
+
+/** Returns data as a row has them: each large integer is a text of its digits, as readers of rows could not hold it. */
+export function toRowIntegers(data: unknown): unknown {
+  if (typeof data === "bigint" || isLargeInteger(data)) return String(BigInt(data));
+  if (typeof data !== "object" || data === null) return data;
+  if (Array.isArray(data)) return data.map(toRowIntegers);
+  return Object.fromEntries(Object.entries(data).map(([key, member]) => [key, toRowIntegers(member)]));
 }
 
 /** What a text has if JavaScript would write one of its numbers differently: `50.0`, `1e2`, 16 or more digits. */

@@ -35,12 +35,12 @@ export interface GraderDefinition {
    * @default the file name without its extension
    */
   readonly name?: string;
-  /** Returns the score, usually from 0 to 1; `null` if it cannot be computed, which is different from 0. */
+  /** Returns the score, usually from 0 to 1; `null` if no score can be computed, which is different from 0. */
   grade(input: GraderInput, context: PluginContext): Score | number | null | Promise<Score | number | null>;
 }
 
 /**
- * Returns a definition as it is, with its types checked.
+ * Returns a definition unchanged, with checked types.
  *
  * @example A file for `--grader ./my_grader.ts`
  * ```ts
@@ -60,15 +60,17 @@ export function defineGrader(definition: GraderDefinition): GraderDefinition {
 export interface PolicyInput {
   /** The conversation so far, without the assistant's separate reasoning. */
   readonly messages: readonly Message[];
-  /** The task, without its answer and its `fields`. */
+  /** The task, without answer and `fields`. */
   readonly task: Omit<PluginTask, "answer" | "fields" | "group">;
   /** Tools that the policy may call. */
   readonly tools: readonly ToolSpec[];
-  /** The prompt as text, if the env renders it. */
+  /** The prompt as text, if the env renders the prompt. */
   readonly text?: string;
-  /** The prompt as token ids, if the env encodes it. */
+  /** The prompt as token ids, if the env encodes the prompt. */
   readonly tokens?: readonly number[];
-  /** The chat as it is recorded for a trainer, if it is: the reply then needs `tokens` and `promptIds` of a server. */
+  /**
+   * The chat in the form that is recorded for a trainer. If present, the reply needs `tokens` and `promptIds` of a server.
+   */
   readonly recordedChat?: RecordedChat;
   readonly model?: string;
   readonly temperature?: number;
@@ -84,12 +86,12 @@ export interface PolicyDefinition {
    * @default the file name without its extension
    */
   readonly name?: string;
-  /** Returns the assistant's next message, or only its text. */
+  /** Returns the assistant's next message, or only the text. */
   reply(input: PolicyInput, context: PluginContext): Reply | string | Promise<Reply | string>;
 }
 
 /**
- * Returns a definition as it is, with its types checked.
+ * Returns a definition unchanged, with checked types.
  *
  * @example A file for `--policy ./my_policy.ts`
  * ```ts
@@ -116,9 +118,9 @@ export interface StepHookInput {
   readonly task: PluginTask;
   /** Number of the step, from 1. */
   readonly turn: number;
-  /** The conversation up to the policy's reply, without its separate reasoning. */
+  /** The conversation up to the policy's reply, without separate reasoning. */
   readonly messages: readonly Message[];
-  /** Messages that answer the reply: results of its tool calls and Python blocks. */
+  /** Messages that answer the reply: results of tool calls and Python blocks. */
   readonly results: readonly { readonly role: string; readonly text: string }[];
   /** The calls behind them, in order. */
   readonly calls: readonly {
@@ -158,12 +160,12 @@ export type RewardHookResult = number | {
   readonly parts?: Readonly<Record<string, number | null>>;
 };
 
-/** The result of a hook, or nothing if it changes nothing. */
+/** The result of a hook, or nothing if the hook changes nothing. */
 type HookResult<Result> = Result | null | undefined | void | Promise<Result | null | undefined | void>;
 
 /**
- * A transform in its own file: the default export of the file of `--transform`. It has one function at least. A function
- * that returns nothing changes nothing.
+ * A transform in its own file: the default export of the file of `--transform`. A definition has at least one function. A
+ * function that returns nothing changes nothing.
  */
 export interface TransformDefinition {
   /**
@@ -173,14 +175,14 @@ export interface TransformDefinition {
   readonly name?: string;
   /** Called before an episode starts. Returns the text of another query. */
   task?(input: TaskHookInput, context: PluginContext): HookResult<{ readonly query: string }>;
-  /** Called after each reply, when its tool calls and Python blocks have run. */
+  /** Called after each reply, when all tool calls and Python blocks have run. */
   step?(input: StepHookInput, context: PluginContext): HookResult<StepHookResult>;
   /** Called once when the episode has ended and is graded. */
   reward?(input: RewardHookInput, context: PluginContext): HookResult<RewardHookResult>;
 }
 
 /**
- * Returns a definition as it is, with its types checked.
+ * Returns a definition unchanged, with checked types.
  *
  * @example A file for `--transform ./my_transform.ts`
  * ```ts
@@ -197,7 +199,7 @@ export function defineTransform(definition: TransformDefinition): TransformDefin
 
 /** Second argument of each function of an env. */
 export interface EnvContext extends PluginContext {
-  /** Plain data of the episode. It is empty at `reset`, and what a function changes in it, later ones see. */
+  /** Plain data of the episode, empty at `reset`. Later functions see the changes of earlier functions. */
   readonly state: Record<string, unknown>;
 }
 
@@ -222,7 +224,7 @@ export interface EnvStepInput {
 export interface EnvStepResult {
   /** Text of the user's next message. */
   readonly message?: string | null;
-  /** Reward of this step. The reward of an episode is the sum of those of its steps and its `reward`. */
+  /** Reward of this step. The reward of an episode is the sum of the rewards of all steps and of `reward`. */
   readonly reward?: number | null;
   /** True to end the episode. @default true without a `message` */
   readonly done?: boolean;
@@ -236,14 +238,14 @@ export interface EnvTool {
   readonly description: string;
   /** A JSON Schema of the arguments, which are checked before `run`. */
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** Returns text or another value of JSON. The model reads the message of an error that it throws. */
+  /** Returns text or another value of JSON. The model reads the message of a thrown error. */
   run(args: Record<string, unknown>, context: EnvContext): unknown;
 }
 
-/** An env in its own file: the default export of the file of `--env`. It has a function or a tool at least. */
+/** An env in its own file: the default export of the file of `--env`. A definition has at least a function or a tool. */
 export interface EnvDefinition {
   /**
-   * Name of the env in trajectories, and of its reward.
+   * Name of the env in trajectories, and of the env's reward.
    * @default the file name without its extension
    */
   readonly name?: string;
@@ -263,7 +265,7 @@ export interface EnvDefinition {
    * episode. Without this function, such a reply ends the episode.
    */
   step?(input: EnvStepInput, context: EnvContext): HookResult<string | EnvStepResult>;
-  /** Scores an episode at its end, as a grader does. */
+  /** Scores an episode at the end, as a grader does. */
   reward?(
     input: GraderInput,
     context: EnvContext,
@@ -271,7 +273,7 @@ export interface EnvDefinition {
 }
 
 /**
- * Returns a definition as it is, with its types checked.
+ * Returns a definition unchanged, with checked types.
  *
  * @example A file for `--env ./my_env.ts`
  * ```ts

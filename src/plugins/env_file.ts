@@ -43,11 +43,11 @@ export interface FileStep {
 /** An env in a file. */
 export interface EnvFile extends AsyncDisposable {
   readonly description: EnvDescription;
-  /** Starts an episode, with its own state. */
+  /** Starts an episode with a new state. */
   open(options: { seed?: number | undefined; signal?: AbortSignal | undefined }): Promise<FileEpisode>;
 }
 
-/** An episode of an env in a file. Its functions run one after the other. */
+/** An episode of an env in a file. Functions of an episode run in order, one at a time. */
 export interface FileEpisode extends AsyncDisposable {
   /** Returns another query of the task, or `null`. */
   reset(input: EnvResetInput, signal: AbortSignal | undefined): Promise<string | readonly Message[] | null>;
@@ -107,9 +107,9 @@ await serveEnv(module);
 
 /**
  * Runs an env of a TypeScript file in its own Deno process, with only the permissions that are granted. The file's
- * default export is a definition of `defineEnv`. `fileEnv` makes envs of it.
+ * default export is a definition of `defineEnv`. `fileEnv` makes envs of the file.
  *
- * The process, its permissions and its end are those of `toolFile`. The state of an episode is plain data, which goes to
+ * The process has the permissions and the end of a `toolFile`. The state of an episode is plain data, which goes to
  * the file with each call, so that episodes share nothing but the state of modules.
  *
  * @example
@@ -126,7 +126,7 @@ await serveEnv(module);
  * ```
  *
  * @throws {TypeError} when a permission cannot be granted.
- * @throws {SandboxError} when the file does not start or its default export is no env.
+ * @throws {SandboxError} when the file does not start or the default export is no env.
  */
 export async function envFile(file: string | URL, options: PluginFileOptions = {}): Promise<EnvFile> {
   requireKnownOptions("call envFile", options, PLUGIN_FILE_OPTIONS);
@@ -218,7 +218,7 @@ class ModuleEpisode implements FileEpisode {
   }
 
   async checkpoint({ signal }: EpisodeCheckpointOptions): Promise<EpisodeCheckpoint<FileEpisode>> {
-    // a call replaces the state, and changes no earlier one
+    // a call replaces the state, and changes no earlier state
     const state = await this.#queue.run(() => Promise.resolve(this.#state), { signal });
     return { copy: () => new ModuleEpisode(this.#host, this.#options, state) };
   }

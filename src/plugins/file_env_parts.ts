@@ -15,17 +15,18 @@ import type { Transform, TransformContext } from "../transforms/transform.ts";
 import type { EnvFile, FileEpisode } from "./env_file.ts";
 import { plainMessages, plainTask } from "./plugin_host.ts";
 
-/** Parts of an env that a file gives to a chat. They are for one env. */
+/** Parts of an env that a file gives to a chat. The parts are for a single env. */
 export interface FileEnvParts {
-  /** Starts and ends the episodes, and runs the tools. Append it first. */
+  /** Starts and ends the episodes, and runs the tools. Append this transform first. */
   readonly episode: Transform;
-  /** Answers a reply that no tool answered, or ends the episode, if the file has a `step`. Append it after the tools. */
+  /** Answers a reply that no tool answered, or ends the episode, if the file has a `step`. Append this transform after the
+   * tools. */
   readonly answer: Transform | undefined;
-  /** Scores episodes, if the file has a `reward`. Append it after the transforms that end the episode. */
+  /** Scores episodes, if the file has a `reward`. Append this transform after the transforms that end the episode. */
   readonly grading: Transform | undefined;
 }
 
-/** Returns the parts of one env. */
+/** Returns the parts of an env. */
 export function makeFileEnvParts(
   file: EnvFile,
   options: Omit<ToolTransformOptions, "tools"> = {},
@@ -39,12 +40,12 @@ export function makeFileEnvParts(
   };
 }
 
-/** Starts and ends the episodes of a file, and runs its tools. */
+/** Starts and ends the episodes of a file, and runs the file's tools. */
 class EpisodeTransform implements Transform {
   readonly #file: EnvFile;
   readonly #options: Omit<ToolTransformOptions, "tools">;
   readonly #calls: ToolTransform;
-  /** Those of copies of the env, by the options of the copy. */
+  /** Episodes of copies of the env, by the options of the copy. */
   readonly #copies = new WeakMap<EpisodeCopyOptions, EpisodeTransform>();
   #current: FileEpisode | undefined;
 
@@ -58,7 +59,7 @@ class EpisodeTransform implements Transform {
     this.#calls = new ToolTransform({ ...options, tools });
   }
 
-  /** Returns the transform of a copy of the env. Its episode starts when the copy is made. */
+  /** Returns the transform of a copy of the env. The episode starts when the copy is made. */
   copyFor(options: EpisodeCopyOptions): EpisodeTransform {
     const copy = this.#copies.get(options) ?? new EpisodeTransform(this.#file, this.#options);
     this.#copies.set(options, copy);

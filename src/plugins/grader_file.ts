@@ -13,7 +13,7 @@ import {
   type PluginKind,
 } from "./plugin_host.ts";
 
-/** A grader that runs in its own process. Disposing it ends the process. */
+/** A grader that runs in a separate process. Disposing the grader ends the process. */
 export type GraderFile = Grader & AsyncDisposable;
 
 const GRADER: PluginKind = {
@@ -45,9 +45,9 @@ const NEEDS = `a number, null, or { score, parts?, reason? } with at most ${MAX_
  * Runs a grader of a TypeScript file in its own Deno process, with only the permissions that are granted. The file's
  * default export is a definition of `defineGrader`.
  *
- * The process, its permissions and its end are those of `toolFile`. Results are checked: a wrong one, a call that takes
- * more than `timeoutMs` (60 seconds by default), and an ended process are a `GraderError` that names the file. The next
- * call starts a new process. A file that blocks is killed, and the other calls that it runs then fail as well.
+ * The process has the permissions and the end of a `toolFile`. Results are checked: a wrong result, a call that takes more
+ * than `timeoutMs` (60 seconds by default), and an ended process are a `GraderError` that names the file. The next call
+ * starts a new process. A file that blocks is killed, and the file's other calls then fail as well.
  *
  * @example
  * ```ts
@@ -62,7 +62,7 @@ const NEEDS = `a number, null, or { score, parts?, reason? } with at most ${MAX_
  *
  * @throws {TypeError} when a permission cannot be granted.
  * @throws {RangeError} when `timeoutMs` is out of range.
- * @throws {SandboxError} when the file does not start or its default export is no grader.
+ * @throws {SandboxError} when the file does not start or the default export is no grader.
  */
 export async function graderFile(file: string | URL, options: PluginFileOptions = {}): Promise<GraderFile> {
   requireKnownOptions("call graderFile", options, PLUGIN_FILE_OPTIONS);

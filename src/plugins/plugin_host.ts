@@ -115,7 +115,7 @@ export class PluginHost implements AsyncDisposable {
    *
    * @throws {TypeError} when a permission cannot be granted.
    * @throws {RangeError} when `timeoutMs` is out of range.
-   * @throws {SandboxError} when the file does not start or its default export is not such a definition.
+   * @throws {SandboxError} when the file does not start or the default export is not such a definition.
    */
   static async open(
     file: string | URL,
@@ -184,7 +184,10 @@ export class PluginHost implements AsyncDisposable {
   }
 }
 
-/** Returns the program. It imports its modules first, because they must take over stdout before the file can. */
+/**
+ * Returns the program. The program imports Paddock's modules first, because these must take over stdout before the file
+ * can.
+ */
 function mainOf(kind: Pick<PluginKind, "helper" | "hooks" | "needsResult">): string {
   return `import { serveDefinition } from "./serve_definition.js";
 import "./definitions.js";

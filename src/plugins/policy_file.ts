@@ -13,7 +13,7 @@ import {
   type PluginKind,
 } from "./plugin_host.ts";
 
-/** A policy that runs in its own process. Disposing it ends the process. */
+/** A policy that runs in a separate process. Disposing the policy ends the process. */
 export type PolicyFile = Policy & AsyncDisposable;
 
 /** Options of {@linkcode policyFile}. */
@@ -77,8 +77,8 @@ const NEEDS = "a string or { message: { role: 'assistant', content, … }, token
  * Runs a policy of a TypeScript file in its own Deno process, with only the permissions that are granted. The file's
  * default export is a definition of `definePolicy`.
  *
- * The process, its permissions and its end are those of `toolFile`. Replies are checked: a wrong one (`bad_answer`), a
- * call that takes more than `timeoutMs` (300 seconds by default, `timeout`), and an ended process (`unavailable`) are a
+ * The process has the permissions and the end of a `toolFile`. Replies are checked: a wrong reply (`bad_answer`),
+ * a call that takes more than `timeoutMs` (300 seconds by default, `timeout`), and an ended process (`unavailable`) are a
  * `PolicyError` that names the file. Nothing is retried. The next call starts a new process.
  *
  * @example
@@ -94,7 +94,7 @@ const NEEDS = "a string or { message: { role: 'assistant', content, … }, token
  *
  * @throws {TypeError} when a permission cannot be granted.
  * @throws {RangeError} when `timeoutMs` is out of range.
- * @throws {SandboxError} when the file does not start or its default export is no policy.
+ * @throws {SandboxError} when the file does not start or the default export is no policy.
  */
 export async function policyFile(file: string | URL, options: PolicyFileOptions = {}): Promise<PolicyFile> {
   requireKnownOptions("call policyFile", options, OPTIONS);

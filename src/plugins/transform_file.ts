@@ -15,18 +15,21 @@ import {
   type PluginKind,
 } from "./plugin_host.ts";
 
-/** The two transforms of a file, for one env. */
+/** The two transforms of a file, for a single env. */
 export interface FileTransforms {
-  /** Runs `task` and `step`. Append it after the tools, and before transforms that tokenize, end or grade episodes. */
+  /**
+   * Runs `task` and `step`. Append this transform after the tools, and before transforms that tokenize, end or grade
+   * episodes.
+   */
   readonly step: Transform;
-  /** Runs `reward`. Append it after the transforms that grade. */
+  /** Runs `reward`. Append this transform after the transforms that grade. */
   readonly reward: Transform;
 }
 
-/** A transform that runs in its own process. Disposing it ends the process; the envs that use it do not. */
+/** A transform that runs in a separate process. Disposing the transform ends the process; envs do not end the process. */
 export interface TransformFile extends AsyncDisposable {
   readonly name: string;
-  /** Returns the transforms for one env. */
+  /** Returns the transforms for an env. */
   makeTransforms(): FileTransforms;
 }
 
@@ -60,12 +63,12 @@ const rewardSchema = z.union([
  * Runs a transform of a TypeScript file in its own Deno process, with only the permissions that are granted. The file's
  * default export is a definition of `defineTransform`.
  *
- * The file sees texts: it can change the query of a task, the texts of the messages that answer a reply, and the reward
- * of the last step, and it can end an episode. It cannot change replies, tokens, earlier messages, tools or the records
- * of tool results.
+ * The file sees texts. The file can change the query of a task, the texts of the messages that answer a reply, and the
+ * reward of the last step, and can end an episode. The file cannot change replies, tokens, earlier messages, tools or the
+ * records of tool results.
  *
- * The process, its permissions and its end are those of `toolFile`. Results are checked: a wrong one, a call that takes
- * more than `timeoutMs` (10 seconds by default), and an ended process are an `EnvError` that names the file, and end the
+ * The process has the permissions and the end of a `toolFile`. Results are checked: a wrong result, a call that takes more
+ * than `timeoutMs` (10 seconds by default), and an ended process are an `EnvError` that names the file, and end the
  * episode. The next call starts a new process.
  *
  * @example
@@ -82,7 +85,7 @@ const rewardSchema = z.union([
  *
  * @throws {TypeError} when a permission cannot be granted.
  * @throws {RangeError} when `timeoutMs` is out of range.
- * @throws {SandboxError} when the file does not start or its default export is no transform.
+ * @throws {SandboxError} when the file does not start or the default export is no transform.
  */
 export async function transformFile(
   file: string | URL,
@@ -137,7 +140,7 @@ async function changeStep(host: PluginHost, step: Step, context: TransformContex
   return result?.end === true ? { ...changed, terminated: true } : changed;
 }
 
-/** Returns the step with other texts of its last messages, from `start`. */
+/** Returns the step with other texts of the last messages, from `start`. */
 function withTexts(step: Step, { start, texts }: { start: number; texts: readonly string[] }): Step {
   const messages = [...step.history.prompt];
   const changed = texts.map((text, index) => withText(messages[start + index], text));
@@ -148,7 +151,7 @@ function withTexts(step: Step, { start, texts }: { start: number; texts: readonl
   return { ...step, history: { ...step.history, prompt } };
 }
 
-/** Returns the message with another text. Its other content, such as images, follows the text. */
+/** Returns the message with another text. Other content of the message, such as images, follows the text. */
 function withText(message: Message | undefined, text: string): Message | undefined {
   if (message === undefined || messageText(message) === text) return message;
   const { tool_responses: _responses, content, ...rest } = message; // the text replaces them

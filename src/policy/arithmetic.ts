@@ -19,7 +19,7 @@ const TOKENS = /\d[\d,]*(?:\.\d*)?|\.\d+|[-+*/()%]|\S/g;
 const SIGNS: Readonly<Record<string, string>> = { x: "*", "×": "*", "÷": "/", "−": "-", "–": "-" };
 
 /**
- * Parses an arithmetic expression of `+ - * / ( )` as people write it: `$5 x 1,200`, `.5*05`, `20%*3`. Words
+ * Parses an arithmetic expression of `+ - * / ( )` as people write expressions: `$5 x 1,200`, `.5*05`, `20%*3`. Words
  * and currency signs are ignored. Returns `null` if the text is not such an expression or has no finite
  * value.
  */

@@ -5,8 +5,8 @@ import { countAssistantTurns, type Policy } from "./policy.ts";
 
 /**
  * Creates a policy that computes a task's `reference` solution in Python over two turns and answers with the
- * number that Python printed. The answer never contains numbers of the reference itself, so a correct one
- * shows that execution works. Useful for demos and tests without a model.
+ * number that Python printed. The answer never contains numbers of the reference itself, so a correct
+ * answer shows that execution works. Useful for demos and tests without a model.
  */
 export function calculatorPolicy(): Policy {
   return {
@@ -28,7 +28,7 @@ function answerOf(history: History): string {
   return printed === undefined ? "I could not work it out." : `The answer is <answer>${printed}</answer>`;
 }
 
-/** A worked solution as two Python programs. The second one uses variables of the first. */
+/** A worked solution as two Python programs. The second program uses variables of the first. */
 export interface Calculation {
   readonly programs: readonly [first: string, second: string];
   /** The number in the last line of the second program's output, up to floating-point error. */
@@ -43,9 +43,9 @@ interface Assignment {
 const ANNOTATION = /<<([^<>]*)>>/g;
 
 /**
- * Converts the calculator annotations `<<48/2=24>>` of a solution to Python. Each becomes one variable, which
- * is used for later operands of the same value. Invalid annotations are skipped; returns `null` if none is
- * valid.
+ * Converts the calculator annotations `<<48/2=24>>` of a solution to Python. Each becomes a variable, which
+ * is used for later operands of the same value. Invalid annotations are skipped; returns `null` if no annotation
+ * is valid.
  */
 export function calculationOf(solution: string): Calculation | null {
   const formulas = Array.from(solution.matchAll(ANNOTATION), ([, text = ""]) => text.split("=")[0] ?? "")

@@ -67,17 +67,17 @@ export const completionMessage = z.object({
   reasoning: note,
   refusal: note,
   tool_calls: calls,
-  /** The one call of OpenAI's API before `tool_calls`, which some servers still have. */
+  /** The only call of OpenAI's API before `tool_calls`, which some servers still have. */
   function_call: calledFunction.nullish().catch(null),
 });
 
 type Call = z.output<typeof call>;
 
 /**
- * Returns the assistant's message. `turn` is used to create ids for calls without one.
+ * Returns the assistant's message. `turn` is used to create ids for calls without an id.
  *
- * A call without arguments has `{}`. If the reply was cut off, its last call may have lost them: its arguments are then
- * the empty text. A call without name is named {@linkcode UNNAMED_CALL}, and is answered by an error that the model reads.
+ * A call without arguments has `{}`. If the reply was cut off, the last call may have lost the arguments, which are then
+ * the empty text. A call without name is named {@linkcode UNNAMED_CALL}, and the answer is an error that the model reads.
  */
 export function toAssistantMessage(
   message: z.output<typeof completionMessage>,

@@ -2,7 +2,7 @@
  * Refusals of prompts that exceed a model's context.
  *
  * This module reads texts of messages, which no other code does: vLLM, SGLang, Ollama and others are foreign servers that
- * send a general code or none, so that only the text tells this refusal from a wrong option. A code of its own decides
+ * send a general code or no code, so that only the text tells this refusal from a wrong option. A specific code decides
  * before any text.
  *
  * @module
@@ -13,7 +13,7 @@ import { type ServerError, serverErrorOf } from "./server_error.ts";
 /** Response of a model server that gives no reply. */
 export interface ServerRefusal {
   readonly status: number;
-  /** The body: a JSON value, or the text if it is not JSON. */
+  /** The body: a JSON value, or the text if the body is not JSON. */
   readonly body: unknown;
 }
 
@@ -87,8 +87,8 @@ const STATUSES: ReadonlySet<number> = new Set([200, 400, 413, 422, 500]);
  *
  * OpenAI and llama.cpp have a code for that. vLLM answers 400 with the type `BadRequestError`, and SGLang 400 with only a
  * message, or ends the reply with the reason `abort`: only their texts tell the refusal from others. A text does not
- * count beside the code of another error. A limit of the reply that no prompt would fit is a wrong option; one that only
- * the prompt's length makes too large is an overflow.
+ * count beside the code of another error. A limit of the reply that no prompt would fit is a wrong option; a limit that
+ * only the prompt's length makes too large is an overflow.
  */
 export function isContextOverflow({ status, body }: ServerRefusal): boolean {
   if (status === 413) return true;

@@ -1,8 +1,8 @@
 import { PolicyError } from "../errors.ts";
 
 /**
- * A limit of a reply's tokens that the caller has not asked for. A server that does not take it, as its context is
- * smaller or its model has another name for the limit, is asked again without it.
+ * A limit of a reply's tokens that the caller has not asked for. A server that refuses the limit, as the context is
+ * smaller or the model has another name for the limit, gets the request again without the limit.
  */
 export class DefaultMaxTokens {
   readonly #limit: number | undefined;
@@ -12,7 +12,7 @@ export class DefaultMaxTokens {
     this.#limit = limit;
   }
 
-  /** Calls `send` with the limit, and without it if the server refuses that. */
+  /** Calls `send` with the limit, and without the limit if the server refuses. */
   async apply<T>(send: (maxTokens: number | undefined) => Promise<T>): Promise<T> {
     if (this.#limit === undefined || this.#isRefused) return await send(undefined);
     try {
@@ -23,7 +23,7 @@ export class DefaultMaxTokens {
       const reply = await send(undefined).catch(() => {
         throw error; // the limit was not the reason
       });
-      // a long conversation leaves less room than the next one
+      // a long conversation leaves less room than the next conversation
       this.#isRefused = fault === "refused";
       return reply;
     }

@@ -18,7 +18,7 @@ import { cacheProbes, requireTokenData } from "./token_data.ts";
 
 /** Options of {@linkcode llamaCppPolicy}. */
 export interface LlamaCppPolicyOptions extends ModelServerOptions {
-  /** URL of `llama-server`, such as `http://127.0.0.1:8080`, or of its `/completion`. */
+  /** URL of `llama-server`, such as `http://127.0.0.1:8080`, or of the server's `/completion`. */
   url: string | URL;
   /**
    * Name of the model: of the policy in trajectories, and of the field `model` of each request, by which a router of
@@ -29,8 +29,8 @@ export interface LlamaCppPolicyOptions extends ModelServerOptions {
   model?: string | undefined;
   /**
    * Sampling parameters with llama.cpp's names: `{ temperature: 0.7, n_predict: 512, … }`. llama.cpp's own defaults cut
-   * the distribution (`temperature: 0.8, top_k: 40, top_p: 0.95, min_p: 0.05`). The policy samples from the whole one, to
-   * which the recorded log-probabilities belong.
+   * the distribution (`temperature: 0.8, top_k: 40, top_p: 0.95, min_p: 0.05`). The policy samples from the whole
+   * distribution, to which the recorded log-probabilities belong.
    *
    * @default { temperature: 1, top_k: 0, top_p: 1, min_p: 0 }
    */
@@ -52,7 +52,7 @@ export interface LlamaCppPolicyOptions extends ModelServerOptions {
  * another vocabulary is found.
  *
  * llama.cpp reports no log-probability of a token that ends within a character or belongs to a stop text. The policy
- * requests each missing one by a request of its own, which evaluates the same prompt up to that token.
+ * requests each missing log-probability by a separate request, which evaluates the same prompt up to that token.
  *
  * For evaluation, `openaiPolicy()` with the same server sends messages and tools to `/v1/chat/completions`.
  *
@@ -131,7 +131,7 @@ const count = z.int().nonnegative();
 
 const responseSchema = z.object({
   content: z.string(),
-  /** All sampled ids, if the request has `return_tokens`: those of a stop text, and the one that ends the turn, too. */
+  /** All sampled ids, if the request has `return_tokens`, also ids of a stop text, and the id that ends the turn. */
   tokens: z.nullish(listOf(z.int())),
   tokens_predicted: count,
   tokens_evaluated: count,
@@ -151,7 +151,7 @@ type CompletionResponse = z.output<typeof responseSchema>;
 /** Maximum number of issues that an error describes. */
 const MAX_ISSUES = 10;
 
-/** @throws {PolicyError} if it is not a response of `/completion`. */
+/** @throws {PolicyError} if the value is not a response of `/completion`. */
 function parseResponse(response: unknown, server: ModelServer): CompletionResponse {
   const parsed = responseSchema.safeParse(response);
   if (parsed.success) return parsed.data;
@@ -180,10 +180,10 @@ function toReply(response: CompletionResponse, endOfTurn: string): Reply {
 }
 
 /**
- * Checks that the server's vocabulary has the texts of the recorded one. Spaces are not compared, which some tokenizers
- * add or remove when they decode.
+ * Checks that the server's vocabulary has the texts of the recorded vocabulary. Spaces are not compared, which some
+ * tokenizers add or remove when they decode.
  *
- * @throws {TokenError} if it has not.
+ * @throws {TokenError} if a text differs.
  */
 function requireSameText(served: string | null | undefined, recorded: string | undefined): void {
   if (!served || recorded === undefined || comparable(served) === comparable(recorded)) return;
@@ -202,9 +202,9 @@ function shown(text: string): string {
 }
 
 /**
- * Checks that the server dropped no tokens of the context while it sampled.
+ * Checks that the server dropped no tokens of the context while sampling.
  *
- * @throws {TokenError} if it did, as with `--context-shift`.
+ * @throws {TokenError} if the server dropped tokens, as with `--context-shift`.
  */
 function requireWholeContext(response: CompletionResponse): void {
   const { truncated, tokens_cached: cached, tokens_evaluated, tokens_predicted } = response;

@@ -8,10 +8,10 @@ export interface ListedToken {
   readonly logprob?: number | null | undefined;
 }
 
-/** Maximum number of log-probabilities of one reply that are requested one by one. */
+/** Maximum number of log-probabilities of a reply that are requested separately. */
 const MAX_REQUESTS = 256;
 
-/** Number of tokens among which a sampled one is looked for. Below them are improbable tokens. */
+/** Number of tokens among which a sampled token is searched. Below them are improbable tokens. */
 const TOP_TOKENS = 1_000;
 
 /** A grammar of the empty text. The server can only end the turn, whose token has no text and is therefore reported. */
@@ -32,8 +32,8 @@ export interface ReplyPlace {
 
 /**
  * The log-probabilities of a reply's tokens. llama.cpp reports them beside the text that a token completes: a token that
- * ends within a character, or belongs to a stop text, has none. Those are requested one by one: with the prompt up to the
- * token, the server reports the most probable next tokens of the model.
+ * ends within a character, or belongs to a stop text, has none. Such log-probabilities are requested separately: with the
+ * prompt up to the token, the server reports the most probable next tokens of the model.
  */
 export class ReplyLogProbs {
   readonly #server: ModelServer;
@@ -44,7 +44,7 @@ export class ReplyLogProbs {
     this.#place = place;
   }
 
-  /** Returns the log-probability of each id; `undefined` if the server does not give one of them. */
+  /** Returns the log-probability of each id; `undefined` if the server does not give all of them. */
   async of(ids: readonly number[], listed: readonly ListedToken[]): Promise<number[] | undefined> {
     const known = alignListed(ids, listed);
     if (known === undefined || ids.length - known.size > MAX_REQUESTS) return undefined;

@@ -7,14 +7,14 @@ import { isContextOverflow } from "./context_overflow.ts";
 import { isServerError, serverErrorOf } from "./server_error.ts";
 import { type OutageOptions, ServerOutage } from "./server_outage.ts";
 
-/** Options for the requests of a policy to its model server. */
+/** Options for the requests of a policy to the model server. */
 export interface ModelServerOptions extends Omit<OutageOptions, "nowMs"> {
   /** API key, sent as a bearer token. */
   apiKey?: string | undefined;
   /** Additional headers of each request. */
   headers?: Readonly<Record<string, string>> | undefined;
   /**
-   * Timeout of one request, in milliseconds.
+   * Timeout of a request, in milliseconds.
    *
    * @default 300_000
    */
@@ -33,7 +33,7 @@ export interface ModelServerOptions extends Omit<OutageOptions, "nowMs"> {
    */
   retryOn?: "connection" | "busy" | undefined;
   /**
-   * Delay before the second attempt, in milliseconds. It doubles with each further attempt.
+   * Delay before the second attempt, in milliseconds. The delay doubles with each further attempt.
    *
    * @default 250
    */
@@ -47,7 +47,7 @@ export interface ModelServerOptions extends Omit<OutageOptions, "nowMs"> {
   /**
    * How requests reach the server, for messages: `through the proxy of HTTP_PROXY`.
    *
-   * @default it is not named
+   * @default no name
    */
   route?: string | undefined;
   /**
@@ -87,7 +87,7 @@ export interface ModelRequestOptions {
 }
 
 /**
- * Values of a response with the ids and log-probabilities of its tokens: a chat completion has about ten for each, so
+ * Values of a response with the ids and log-probabilities of tokens: a chat completion has about ten for each, so
  * that a reply of 64,000 tokens stays within the limit.
  */
 export const MAX_TOKEN_VALUES = 1_000_000;
@@ -115,10 +115,10 @@ type Failed = Omit<Exclude<PostedJson, { response: unknown }>, "fault"> & { read
 /**
  * A client of a model server that accepts and returns JSON. Failures are `PolicyError`s with a `fault`.
  *
- * If the server could not be reached in all attempts of one request, later requests make only one attempt
- * until it responds again. So an unreachable server costs the retry delays once, not once for each episode.
+ * If the server could not be reached in all attempts of a request, later requests make only one attempt
+ * until the server responds again. So an unreachable server costs the retry delays once, not for each episode.
  *
- * If the server has answered before and `waitMs` is set, requests wait for its return instead.
+ * If the server has answered before and `waitMs` is set, requests wait for the server's return instead.
  */
 export class ModelServer {
   readonly #url: URL;
@@ -205,7 +205,7 @@ export class ModelServer {
     return this.#error({ fault, reason }, 1);
   }
 
-  /** Returns the error of an attempt, and when the next one follows. */
+  /** Returns the error of an attempt, and when the next attempt follows. */
   #failedAttempt(failed: Failed, attempt: number): Attempt<never> {
     const error = this.#error(failed, attempt);
     if (!isAway(failed, { retriesBusy: this.#retriesBusy })) {

@@ -34,20 +34,21 @@ export interface OpenaiPolicyOptions extends ModelServerOptions {
    */
   temperature?: number | undefined;
   /**
-   * Maximum number of tokens in one reply.
+   * Maximum number of tokens in a reply.
    *
    * @default the server's default for `/chat/completions`; until the context is full for `/completions`
    */
   maxTokens?: number | undefined;
   /**
-   * Maximum number of tokens in one reply without `maxTokens`. A server that refuses it is asked again without it.
+   * Maximum number of tokens in a reply without `maxTokens`. A server that refuses the number gets the request again
+   * without the number.
    *
    * @default none
    */
   defaultMaxTokens?: number | undefined;
   /**
-   * API to use. With `chat` the server renders the messages with its own template. With `completions` the env's prompt is
-   * sent as token ids, or else as text, and tool calls and thoughts stay in the reply's text.
+   * API to use. With `chat` the server renders the messages with the server's template. With `completions` the env's
+   * prompt is sent as token ids, or else as text, and tool calls and thoughts stay in the reply's text.
    *
    * @default "completions" if the reply's tokens are recorded for a trainer, else "chat"
    */
@@ -139,7 +140,7 @@ function asksForTokens({ body = {} }: OpenaiPolicyOptions): boolean {
 }
 
 /**
- * Drops log-probabilities of another number than the ids, and, if the env has token ids, sampled ids whose prompt is
+ * Drops log-probabilities whose number differs from the ids, and, if the env has token ids, sampled ids whose prompt is
  * unknown: nothing shows that they continue the env's tokens.
  */
 function withoutUnusableTokens(reply: Reply, context: ReplyContext): Reply {
@@ -181,7 +182,7 @@ function completionRequest(context: ReplyContext, options: OpenaiPolicyOptions):
   }
   return {
     model: options.model,
-    // without it, servers sample only 16 tokens
+    // without this limit, servers sample only 16 tokens
     max_tokens: null,
     ...(recordedChat && { logprobs: 1 }),
     ...samplingFields(context, options),

@@ -20,9 +20,9 @@ const NO_RESULT = "(no result)";
 /**
  * Converts a conversation to the messages of a chat completions request.
  *
- * Servers accept a `tool` message only after the call that it answers. So a tool result, under any role,
- * becomes a `tool` message if it answers a call (by id, or else in order). Other tool results become `user`
- * messages; several in a row are joined to one.
+ * Servers accept a `tool` message only after the answered call. So a tool result, under any role, becomes a
+ * `tool` message if the result answers a call (by id, or else in order). Other tool results become `user` messages;
+ * several in a row are joined.
  */
 export function toOpenaiMessages(history: History): OpenaiMessage[] {
   const conversation = new Conversation();
@@ -102,8 +102,8 @@ class Conversation {
 }
 
 /**
- * Returns the results in a tool message: one for each open call if their numbers match, otherwise a single
- * one.
+ * Returns the results in a tool message: a result for each open call if their numbers match, otherwise a single
+ * result.
  */
 function resultsOf(message: Message, openCalls: number): readonly string[] {
   const { tool_responses: responses = [] } = message;

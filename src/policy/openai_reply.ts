@@ -61,10 +61,10 @@ const textResponse = z.object({ ...response, choices: z.tuple([textChoice]) });
 type Response = z.output<typeof chatResponse> | z.output<typeof textResponse>;
 
 /**
- * Parses a chat completions response. `turn` is used to create ids for calls without one.
+ * Parses a chat completions response. `turn` is used to create ids for calls without an id.
  *
- * @throws {TypeError} if it is not a chat completion; the message contains only the issues, or the error that the server
- * sent in its place.
+ * @throws {TypeError} if the value is not a chat completion; the message contains only the issues, or the error that the
+ * server sent instead.
  */
 export function parseOpenaiReply(response: unknown, turn: number): Reply {
   const parsed = parseResponse(chatResponse, response);
@@ -81,7 +81,7 @@ export function parseOpenaiReply(response: unknown, turn: number): Reply {
 /**
  * Parses a completions response, whose text is the reply. One `endOfTurn` is removed from the end of the text.
  *
- * @throws {TypeError} if it is not a completion; the message contains only the issues.
+ * @throws {TypeError} if the value is not a completion; the message contains only the issues.
  */
 export function parseCompletionReply(response: unknown, options: { endOfTurn: string }): Reply {
   const parsed = parseResponse(textResponse, response);
@@ -95,7 +95,7 @@ export function parseCompletionReply(response: unknown, options: { endOfTurn: st
   return { message, ...data };
 }
 
-/** Removes one end of a turn from the end of a text. */
+/** Removes a single end of a turn from the end of a text. */
 export function withoutEnd(text: string, end: string): string {
   return end !== "" && text.endsWith(end) ? text.slice(0, -end.length) : text;
 }
@@ -131,7 +131,7 @@ function replyData(
 function parseResponse<T>(schema: z.core.$ZodType<T>, response: unknown): T {
   const { choices, usage, prompt_token_ids, metadata } = Object(response);
   if (isServerError(response)) throw new TypeError(`it is an error${explanation(response)}`);
-  // the choices after the first one are not validated
+  // the choices after the first choice are not validated
   const first = Array.isArray(choices) ? choices.slice(0, 1) : choices;
   const parsed = z.safeParse(schema, { choices: first, usage, prompt_token_ids, metadata });
   if (parsed.success) return parsed.data;

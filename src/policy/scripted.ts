@@ -10,7 +10,7 @@ import { countAssistantTurns, type Policy, type Reply, type ReplyContext } from 
 /** A fixed reply: a text, or a message with tool calls. */
 export type ScriptedReply = string | Message;
 
-/** A function that returns the replies of a task, one per turn; `undefined` if there are none. */
+/** A function that returns the replies of a task, a reply per turn; `undefined` if there are none. */
 export type RepliesOfTask = (task: ReplyContext["task"]) => readonly ScriptedReply[] | undefined;
 
 /** A function that replies to a conversation. */
@@ -113,7 +113,7 @@ export class ScriptFile {
     return file;
   }
 
-  /** Assigns the next list without id to a task. Call it for the tasks in the order of their file. */
+  /** Assigns the next list without id to a task. Call this function for the tasks in the order of their file. */
   assign(id: string): void {
     const replies = this.#unnamed.shift();
     if (replies !== undefined) this.#named.set(id, replies);

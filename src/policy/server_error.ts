@@ -20,8 +20,8 @@ export function serverErrorOf(body: unknown): ServerError {
 }
 
 /**
- * Returns whether a response with the status 200 is an error in place of a reply: it has an `error`, the `message` of
- * older versions of vLLM and SGLang, or the `detail` of FastAPI, and neither choices nor a text.
+ * Returns whether a response with the status 200 is an error in place of a reply: the response has an `error`, the
+ * `message` of older versions of vLLM and SGLang, or the `detail` of FastAPI, and neither choices nor a text.
  */
 export function isServerError(response: unknown): boolean {
   const { object, error, message, detail, choices, text } = Object(response);

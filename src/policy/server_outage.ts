@@ -1,13 +1,13 @@
 import { retryDelayMs } from "../http/retry.ts";
 
-/** Longest delay between two attempts while a server is away, so that its return is noticed soon. */
+/** Longest delay between two attempts while a server is away, so that the server's return is noticed soon. */
 const MAX_DELAY_MS = 10_000;
 
-/** Options for a server that is away after it has answered. */
+/** Options for a server that is away after an answer. */
 export interface OutageOptions {
   /**
    * Milliseconds that requests wait for a server that has answered before and cannot be reached any more, for example
-   * while it restarts. They are counted from its last answer, for all requests together.
+   * while it restarts. They are counted from the server's last answer, for all requests together.
    *
    * @default 0
    */
@@ -20,7 +20,7 @@ export interface OutageOptions {
   nowMs?: (() => number) | undefined;
 }
 
-/** The times at which a server was away. All requests of a client share one. */
+/** The times at which a server was away. All requests of a client share an outage. */
 export class ServerOutage {
   readonly #options: OutageOptions;
   readonly #waitMs: number;
@@ -51,7 +51,7 @@ export class ServerOutage {
   }
 
   /**
-   * Records a request that did not reach the server. Returns the milliseconds until its next attempt, and the signal of
+   * Records a request that did not reach the server. Returns the milliseconds until the next attempt, and the signal of
    * the server's return; `undefined` if requests do not wait, or have waited long enough.
    */
   wait(

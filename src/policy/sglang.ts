@@ -20,7 +20,7 @@ import { cacheProbes, requireTokenData } from "./token_data.ts";
 
 /** Options of {@linkcode sglangPolicy}. */
 export interface SglangPolicyOptions extends Omit<ModelServerOptions, "retryOn"> {
-  /** URL of the server or router, such as `http://127.0.0.1:30000`, or of its `/generate`. */
+  /** URL of the server or router, such as `http://127.0.0.1:30000`, or of the server's `/generate`. */
   url: string | URL;
   /**
    * Name of the policy in trajectories.
@@ -33,13 +33,14 @@ export interface SglangPolicyOptions extends Omit<ModelServerOptions, "retryOn">
   /** Sampling parameters with SGLang's names: `{ temperature: 1, max_new_tokens: 512, … }`. */
   samplingParams?: Readonly<Record<string, unknown>> | undefined;
   /**
-   * Value of `max_new_tokens` if `samplingParams` has none. A server that refuses it is asked again without it.
+   * Value of `max_new_tokens` if `samplingParams` has none. A server that refuses the value gets the request again
+   * without the value.
    *
    * @default none: the server samples 128 tokens
    */
   defaultMaxTokens?: number | undefined;
   /**
-   * Requests the log-probability of each token. Without it, the server may return no token ids.
+   * Requests the log-probability of each token. Without log-probabilities, the server may return no token ids.
    *
    * @default true
    */
@@ -101,7 +102,7 @@ export function sglangPolicy(options: SglangPolicyOptions): Policy {
         ...prompt,
         sampling_params: { ...samplingParams, ...(tokens !== undefined && { max_new_tokens: tokens }) },
         ...(returnLogProb && { return_logprob: true }),
-        // the server then lists the prompt too, and computes it without its cache
+        // the server then lists the prompt too, and computes the prompt without the cache
         ...(verifiesPrompt && { logprob_start_len: 0 }),
       };
       return postCancellable(server, { endpoint, request, signal, options });
@@ -109,7 +110,7 @@ export function sglangPolicy(options: SglangPolicyOptions): Policy {
     const reply = parseReply(response, { server, endOfTurn });
     requireFits(reply, server);
     if (recordedChat === undefined || prompt.input_ids === undefined) return reply;
-    // the server uses ids unchanged, and may count tokens of the reply that it discards
+    // the server uses ids unchanged, and may count discarded tokens of the reply
     const recordable = verifiesPrompt
       ? { ...reply, ...listedPrompt(response) }
       : { ...reply, promptIds: prompt.input_ids };
@@ -139,10 +140,10 @@ function parseReply(
 }
 
 /**
- * Checks that the server did not give up the reply because the prompt is too long: its scheduler answers 200 then, with
- * the reason `abort`.
+ * Checks that the server did not give up the reply because the prompt is too long: the scheduler answers 200 then,
+ * with the reason `abort`.
  *
- * @throws {PolicyError} if it did.
+ * @throws {PolicyError} if the server gave up.
  */
 function requireFits(reply: Reply, server: ModelServer): void {
   const { finishMessage = "" } = reply;
@@ -154,17 +155,17 @@ const listedPromptSchema = z.object({
   meta_info: z.object({ input_token_logprobs: listOf(z.tuple([z.unknown(), z.int()], z.unknown())) }),
 });
 
-/** Returns the ids of the prompt that the server lists beside their log-probabilities, if it does. */
+/** Returns the ids of the prompt that the server lists beside their log-probabilities, if present. */
 function listedPrompt(response: unknown): Pick<Reply, "promptIds"> {
   const { data } = listedPromptSchema.safeParse(response);
   return data === undefined ? {} : { promptIds: data.meta_info.input_token_logprobs.map(([, id]) => id) };
 }
 
 /**
- * Checks that a valid response lists as many tokens as the server counted. It may list more, which it sampled ahead and
- * discarded.
+ * Checks that a valid response lists as many tokens as the server counted. The response may list more tokens, which the
+ * server sampled ahead and discarded.
  *
- * @throws {TokenError} if it lists fewer.
+ * @throws {TokenError} if the response lists fewer.
  */
 function requireAllListed(response: unknown): void {
   const { output_ids: ids, meta_info: { output_token_logprobs: sampled, completion_tokens: count } } = Object(
@@ -184,7 +185,7 @@ interface CancellableRequest {
   readonly options: SglangPolicyOptions;
 }
 
-/** Posts a request and cancels it on the server if the signal is aborted. */
+/** Posts a request, and cancels the request on the server if the signal is aborted. */
 async function postCancellable(
   server: ModelServer,
   { endpoint, request, signal, options }: CancellableRequest,
@@ -252,15 +253,15 @@ const responseSchema = z.object({
 /** Maximum number of issues that an error describes. */
 const MAX_ISSUES = 10;
 
-/** Maximum length of the server's message, in characters, so that it does not hide the rest of an error. */
+/** Maximum length of the server's message, in characters, so that the message does not hide the rest of an error. */
 const MAX_MESSAGE_LENGTH = 300;
 
 type GenerateResponse = z.output<typeof responseSchema>;
 
 /**
- * Parses a response of SGLang's `/generate`. One `endOfTurn` is removed from the end of its text.
+ * Parses a response of SGLang's `/generate`. One `endOfTurn` is removed from the end of the text.
  *
- * @throws {TypeError} if it is not such a response; the message contains only the issues.
+ * @throws {TypeError} if the value is not such a response; the message contains only the issues.
  */
 function parseSglangReply(response: unknown, options: { endOfTurn: string }): Reply {
   const parsed = responseSchema.safeParse(response);
@@ -297,7 +298,7 @@ function parseSglangReply(response: unknown, options: { endOfTurn: string }): Re
 }
 
 /**
- * Returns the sampled ids in order, with their log-probabilities unless one is missing. A server that sampled
+ * Returns the sampled ids in order, with their log-probabilities unless any is missing. A server that sampled
  * ahead may return more log-probabilities than ids; the surplus belongs to discarded tokens.
  */
 function tokensOf(

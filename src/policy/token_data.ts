@@ -11,7 +11,7 @@ export const TRAINING_ADVICE =
 /** Options of {@linkcode requireTokenData}. */
 export interface TokenDataOptions {
   /**
-   * True if the server counts exactly the ids of the reply that it returns.
+   * True if the server counts exactly the returned ids of the reply.
    *
    * @default true
    */
@@ -20,7 +20,7 @@ export interface TokenDataOptions {
 
 /**
  * Checks that a reply has the token data that a trainer needs: the ids of the prompt, the sampled ids, as many as the
- * server counted and with the token that ended the reply, and a log-probability for each of them, if it gives any.
+ * server counted and with the token that ended the reply, and a log-probability for each id, if the server gives any.
  *
  * @throws {TokenError} if data is missing or the lengths differ.
  */

@@ -6,6 +6,7 @@ import { type GradeContext, type Grader, type Score, unscored } from "./grader.t
 import { extractProgram, findProgramReply, visibleReplies } from "./hidden_tests/candidate_program.ts";
 import { Checker } from "./hidden_tests/checker.ts";
 import { isSameOutput } from "./hidden_tests/output_comparison.ts";
+import { PackedTests } from "./hidden_tests/prepared_tests.ts";
 import { completeProgram, ProgramRun } from "./hidden_tests/program_run.ts";
 import { RerunModules } from "./hidden_tests/reruns.ts";
 import { countTests, readTestProblem, type TestProblem } from "./hidden_tests/test_problem.ts";
@@ -99,6 +100,7 @@ export function hiddenTests(options: HiddenTestsOptions): Grader {
   const setting = {
     pair: new SessionPair(pool, testPool),
     modules: new TestModules(),
+    packedTests: new PackedTests(),
     rerunModules: new RerunModules(),
     timeoutMs,
   };
@@ -152,13 +154,14 @@ const MAX_CHARACTERS = 256 * 1024;
 interface Setting {
   readonly pair: SessionPair;
   readonly modules: TestModules;
+  readonly packedTests: PackedTests;
   readonly rerunModules: RerunModules;
   readonly timeoutMs: number;
 }
 
 async function grade(
   context: GradeContext,
-  { pair, modules, rerunModules, timeoutMs }: Setting,
+  { pair, modules, packedTests, rerunModules, timeoutMs }: Setting,
 ): Promise<Score> {
   const { task, history, owner, signal } = context;
   const problem = readTestProblem(task);
@@ -187,6 +190,7 @@ async function grade(
   const run = new TestRun(forCaller.session, {
     problem,
     modules,
+    packedTests,
     timeoutMs: testTimeoutMs,
     timeScales,
     signal,

@@ -27,6 +27,8 @@ export type GraderEntry =
   & {
     /** One line for a help text. */
     readonly about: string;
+    /** True if a task without an answer has no score. */
+    readonly readsAnswer?: true;
   }
   & (
     /** It reads only the final reply and the task. */
@@ -52,6 +54,7 @@ export const GRADERS: Readonly<Record<string, GraderEntry>> = {
     about:
       "like math, as the library math-verify finds and compares answers; 'deno task fetch-math-verify' first",
     needs: "math-verify",
+    readsAnswer: true,
   },
   hidden_tests: {
     about: "1 when the program passes all hidden tests of the task",

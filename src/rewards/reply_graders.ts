@@ -10,6 +10,8 @@ export interface ReplyGraderEntry {
   /** One line for a help text. */
   readonly about: string;
   readonly needs: "nothing";
+  /** True if a task without an answer has no score. */
+  readonly readsAnswer?: true;
   make(): Grader;
 }
 
@@ -18,21 +20,25 @@ export const REPLY_GRADERS: Readonly<Record<string, ReplyGraderEntry>> = {
   number_match: {
     about: "1 when the number of the final reply is that of the answer",
     needs: "nothing",
+    readsAnswer: true,
     make: () => numberMatch(),
   },
   gsm8k: {
     about: "1 for the right number, 0.1 for a wrong one in <answer> tags, else 0",
     needs: "nothing",
+    readsAnswer: true,
     make: () => gsm8k(),
   },
   math: {
     about: "like gsm8k, for the value of the last \\boxed{…}",
     needs: "nothing",
+    readsAnswer: true,
     make: () => math(),
   },
   countdown: {
     about: "like gsm8k, for an expression that reaches the target",
     needs: "nothing",
+    readsAnswer: true,
     make: () => countdown(),
   },
   ifeval: {
@@ -43,6 +49,7 @@ export const REPLY_GRADERS: Readonly<Record<string, ReplyGraderEntry>> = {
   exact_match: {
     about: "1 when the final reply is the answer",
     needs: "nothing",
+    readsAnswer: true,
     make: () => exactMatch(),
   },
 };

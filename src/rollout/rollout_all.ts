@@ -73,6 +73,11 @@ export interface RolloutAllOptions extends EpisodesOptions {
    * with its error.
    */
   onTrajectory?: ((trajectory: Trajectory) => void | Promise<void>) | undefined;
+  /**
+   * Called when an episode has ended, after {@linkcode RolloutAllOptions.onTrajectory} of its last trajectory. The first
+   * trajectory is that of the episode; those of the questions of its code, or of its branches, follow.
+   */
+  onEnd?: ((trajectories: readonly [Trajectory, ...Trajectory[]]) => void) | undefined;
   /** Called with the turns so far of an episode that was aborted. */
   onAborted?: ((trajectory: Trajectory) => void) | undefined;
   signal?: AbortSignal | undefined;
@@ -106,7 +111,8 @@ export async function* rolloutAll(
   options: RolloutAllOptions,
 ): AsyncGenerator<Trajectory> {
   requireKnownOptions("call rolloutAll", options, ROLLOUT_ALL_OPTIONS);
-  const { concurrency = 8, samples = 1, ordered, maxTurns, branch, onStart, onTrajectory, signal } = options;
+  const { concurrency = 8, samples = 1, ordered, maxTurns, branch, signal } = options;
+  const { onStart, onTrajectory, onEnd } = options;
   const tokens = options.tokens &&
     {
       ...options.tokens,
@@ -124,6 +130,8 @@ export async function* rolloutAll(
       ? await playEpisode(episode, { ...options, tokens, signal })
       : await playTree(episode, { ...options, branch, tokens, signal });
     for (const trajectory of played) await onTrajectory?.(trajectory);
+    const [first, ...rest] = played;
+    if (first !== undefined) onEnd?.([first, ...rest]);
     return played;
   };
   const trees = mapConcurrently(episodesOf(tasks, options), play, { concurrency, ordered, signal });
@@ -283,6 +291,7 @@ export const ROLLOUT_ALL_OPTIONS: Readonly<Record<keyof RolloutAllOptions, true>
   limits: true,
   onStart: true,
   onTrajectory: true,
+  onEnd: true,
   onAborted: true,
   signal: true,
   samples: true,

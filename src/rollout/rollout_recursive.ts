@@ -8,6 +8,7 @@ import { parseTaggedReply } from "../rewards/final_reply.ts";
 import { deriveSeed } from "../seeded_random.ts";
 import { groupOf, type Task, type TaskInput, toTask } from "../task.ts";
 import { EndOnFinalReply } from "../transforms/end_episode.ts";
+import type { Transform } from "../transforms/transform.ts";
 import { TransformedEnv } from "../transforms/transformed_env.ts";
 import { EpisodeRun } from "./episode_run.ts";
 import { requireMaxTurns, ROLLOUT_OPTIONS, type RolloutOptions } from "./rollout.ts";
@@ -78,10 +79,10 @@ class Questions {
   }
 
   /** Plays a question and returns the reply without its thoughts. */
-  async answer({ prompt, number, turn, signal }: SubCall): Promise<string> {
+  async answer({ prompt, number, turn, signal, policyVersion }: SubCall): Promise<string> {
     const { id, seed, sample, cutScore, tokens } = this.#options;
     const task = { id: `${this.#task.id}/${number}`, query: prompt, group: groupOf(this.#task) };
-    await using env = new TransformedEnv(new ChatEnv(), [new EndOnFinalReply()]);
+    await using env = new TransformedEnv(new ChatEnv(), [new EndOnFinalReply(), withVersion(policyVersion)]);
     const run = new EpisodeRun(env, {
       policy: this.#policy,
       task,
@@ -104,7 +105,7 @@ class Questions {
       trajectory = withFailure(run.trajectory(), error);
     }
     this.#asked.set(number, trajectory);
-    return replyOf(trajectory);
+    return replyOfQuestion(trajectory);
   }
 
   /** Returns the trajectory of the episode, and those of its questions with its reward. */
@@ -115,12 +116,21 @@ class Questions {
   }
 }
 
+/** Records the version of the weights on the turn of a question, if there is one. */
+function withVersion(policyVersion: number | string | undefined): Transform {
+  const version = { ...(policyVersion !== undefined && { policyVersion }) };
+  return {
+    reset: (observation) => ({ ...observation, ...version }),
+    step: (step) => ({ ...step, ...version }),
+  };
+}
+
 function writerOf(tokens: TokenOptions | undefined): EpisodeWriter | undefined {
   return tokens && new EpisodeWriter(tokens);
 }
 
-/** Returns the reply of a question. @throws {ToolError} if there is none. */
-function replyOf({ messages, error, cut, turns }: Trajectory): string {
+/** Returns the reply of a question, without its thoughts. @throws {ToolError} if there is none. */
+export function replyOfQuestion({ messages, error, cut, turns }: Trajectory): string {
   if (error !== undefined) throw new ToolError(`the model gave no reply: ${error.message}`);
   const last = messages.at(-1);
   if (turns === 0 || last?.role !== "assistant") {

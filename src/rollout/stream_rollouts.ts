@@ -1,6 +1,7 @@
 import { pickKnownOptions, requireKnownOptions } from "../options.ts";
 import { abortable } from "../async/abort.ts";
 import type { Env } from "../envs/env.ts";
+import { keepRecursive } from "../envs/rlm/recursive_env.ts";
 import { jsonLength } from "../json.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { TaskInput } from "../task.ts";
@@ -13,9 +14,11 @@ import { type GroupedEpisode, OpenGroups } from "./open_groups.ts";
 import { groupOfEpisode, type Trajectory } from "./trajectory.ts";
 
 /** Options of {@linkcode streamRollouts}. */
-export interface StreamRolloutsOptions
-  extends
-    Omit<RolloutAllOptions, "makeEnv" | "policy" | "ordered" | "branch" | "onTrajectory" | "onAborted"> {
+export interface StreamRolloutsOptions extends
+  Omit<
+    RolloutAllOptions,
+    "makeEnv" | "policy" | "ordered" | "branch" | "onTrajectory" | "onEnd" | "onAborted"
+  > {
   /**
    * Returns the version of the weights that the trainer has given to the policy's server. It is read before each turn
    * and recorded as the turn's `policyVersion`.
@@ -134,9 +137,9 @@ export async function* streamRollouts(
       },
       onTrajectory: async (trajectory) => {
         queue.add({ kind: "episode", group: groupOfEpisode(trajectory), trajectory });
-        groups.end(trajectory);
         await queue.room(signal);
       },
+      onEnd: ([trajectory]) => groups.end(trajectory),
       onAborted: (trajectory) => {
         if (!partial || trajectory.turns === 0) return;
         queue.add({ kind: "partial", group: groupOfEpisode(trajectory), trajectory });
@@ -175,7 +178,8 @@ function withVersion(env: Env, { weightVersion, replayed }: VersionOptions): Env
     reset: (observation) => ({ ...observation, policyVersion: versionAfter(0) }),
     step: (step, { turn }) => ({ ...step, policyVersion: versionAfter(turn) }),
   };
-  return new TransformedEnv(env, [transform]);
+  const versioned = new TransformedEnv(env, [transform]);
+  return keepRecursive(versioned, env, (call) => ({ ...call, policyVersion: weightVersion() }));
 }
 
 function requireLimit(name: string, value: number): void {

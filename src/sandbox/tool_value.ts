@@ -5,7 +5,7 @@
  */
 
 import { fromBase64, toBase64 } from "../base64.ts";
-import { rawNumber } from "../numbers/exact_numbers.ts";
+import { isLargeInteger, rawNumber } from "../numbers/exact_numbers.ts";
 
 /** Data with a MIME type, such as an image. Python gets it as `paddock.Media`, which `display()` shows. */
 export class ToolMedia {
@@ -110,12 +110,6 @@ function toPlain(value: unknown, media: MediaPlace[], keys: Keys | undefined): u
     changed[name] = plain;
   }
   return changed ?? value;
-}
-
-/** True for an integer that JSON has in full, and that `JSON.stringify` writes with other digits: 2^64 ends with 2000. */
-function isLargeInteger(value: unknown): value is number {
-  return typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value) &&
-    Math.abs(value) < 1e21;
 }
 
 function pathOf(keys: Keys | undefined): (string | number)[] {

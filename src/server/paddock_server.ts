@@ -25,7 +25,8 @@ import { Metrics } from "./metrics.ts";
 import type { RequestLimits } from "./limits.ts";
 import type { ServerEvent } from "./server_event.ts";
 import { type RolloutOffer, RolloutService } from "./rollouts/rollout_service.ts";
-import { type HibernationSettings, SessionService } from "./sessions/session_service.ts";
+import type { HibernationSettings } from "./sessions/session_factory.ts";
+import { SessionService } from "./sessions/session_service.ts";
 import type { ViewerOptions } from "../viewer/viewer_app.tsx";
 
 /** Options of {@linkcode PaddockServer}. */

@@ -3,9 +3,9 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
 
 /** Options of `delay`. */
 export interface DelayOptions {
-  /** Ends the wait; the promise rejects with its reason. */
+  /** Ends the wait; the promise rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
 }
 
-/** Resolves after `ms` milliseconds, which may be more than one timer can wait. */
+/** Resolves after `ms` milliseconds, which may be more than a timer can wait. */
 export function delay(ms: number, options?: DelayOptions): Promise<void>;

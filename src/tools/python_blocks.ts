@@ -3,13 +3,13 @@ import { BlockCounter, type BlocksNotRun, type NotRunReason } from "./code_block
 import { type CodeBlock, codeBlocks } from "./code_blocks/code_blocks.ts";
 
 /**
- * Returns the Python programs in a message: its blocks whose tag names Python, in any case, such as `python`, `py`,
- * `python3.11`, `{.python}`, `ipython` and `tool_code`, and those of the tags `<python>` and `<tool_code>`.
+ * Returns the Python programs in a message: blocks whose tag names Python, in any case, such as `python`, `py`,
+ * `python3.11`, `{.python}`, `ipython` and `tool_code`, and blocks of the tags `<python>` and `<tool_code>`.
  *
  * Blocks in quotes of Markdown and in thoughts count, blocks inside of other blocks and of results of tools do not.
- * {@linkcode findPrograms} returns those that run. Fences are ``` or ~~~. A ``` inside a Python string or comment does
- * not close a block; one after code on the same line does. A last block without a closing fence counts. Line ends
- * become `\n`, and the last one is removed.
+ * {@linkcode findPrograms} returns the programs that run. Fences are ``` or ~~~. A ``` inside a Python string or comment
+ * does not close a block; a fence after code on the same line does. A last block without a closing fence counts. Line ends
+ * become `\n`, and the last line end is removed.
  */
 export function pythonBlocks(text: string): string[] {
   return codeBlocks(text)
@@ -40,7 +40,7 @@ export interface FindProgramsOptions extends RunnableBlocks {
   skipUnclosed?: boolean | undefined;
 }
 
-/** Programs of a reply, and its blocks that do not run. */
+/** Programs of a reply, and the blocks that do not run. */
 export interface FoundPrograms {
   readonly programs: readonly string[];
   /** At most 16; further tags are counted under the tag `…`. */
@@ -48,7 +48,7 @@ export interface FoundPrograms {
 }
 
 /**
- * Returns the programs of a reply that an interpreter runs, and the blocks that it does not run with the reasons. Blocks
+ * Returns the programs of a reply that an interpreter runs, and the other blocks with the reasons. Blocks
  * of Python outside of other blocks, quotes, results of tools and thoughts are programs.
  */
 export function findPrograms(text: string, options: FindProgramsOptions = {}): FoundPrograms {

@@ -1,8 +1,8 @@
 /**
- * Returns a JSON value as Python's `str` writes it: `{'a': "it's", 'b': [True, None]}`. A string stays as it
- * is.
+ * Returns a JSON value in the form of Python's `str`: `{'a': "it's", 'b': [True, None]}`. A string stays
+ * unchanged.
  *
- * JavaScript has one number type, so a float without a fraction is written as an int.
+ * JavaScript has a single number type, so a float without a fraction is written as an int.
  */
 export function pythonStr(value: unknown): string {
   return typeof value === "string" ? value : pythonRepr(value);

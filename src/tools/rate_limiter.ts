@@ -19,15 +19,15 @@ export interface RateLimiterOptions {
    */
   burst?: number | undefined;
   /**
-   * Maximum time that a call waits before it is refused, in milliseconds.
+   * Maximum time that a call waits before the refusal, in milliseconds.
    * @default no limit
    */
   maxWaitMs?: number | undefined;
 }
 
 /**
- * Limits how fast and how many calls start, in the order in which they arrive. All users of one limiter
- * share its limits.
+ * Limits how fast and how many calls start, in the order in which they arrive. All users of a limiter
+ * share the limits.
  *
  * @example Two calls at once, and five a second
  * ```ts

@@ -2,8 +2,8 @@ import { shownBundlesOf } from "../sandbox/display.ts";
 import type { ExecResult } from "../sandbox/contract/exec.ts";
 
 /**
- * Returns the text that the model reads about a code block: its output, what it showed as text, and why it failed.
- * `number` counts the blocks of a message from 1.
+ * Returns the text that the model reads about a code block: the output, shown objects as text, and the reason of a
+ * failure. `number` counts the blocks of a message from 1.
  */
 export function resultText(number: number, result: ExecResult): string {
   const printed = result.truncated ? joinLines([result.stdout, "[output truncated]"]) : result.stdout;
@@ -56,10 +56,10 @@ function joinLines(parts: readonly string[]): string {
 }
 
 /**
- * Returns the result of a code block as one line of JSON, for models that are trained on records. The fields
- * `block`, `status`, `stdout`, `stderr`, `truncated` and `state_kept` are always present; `value`,
- * `exit_code` and `error` when the result has them, and `display`, the texts of what it showed. Durations are left out, so that the same program gives
- * the same tokens.
+ * Returns the result of a code block as a line of JSON, for models that are trained on records. The fields `block`,
+ * `status`, `stdout`, `stderr`, `truncated` and `state_kept` are always present; `value`, `exit_code` and `error` when the
+ * result has them, and `display`, the texts of shown objects. Durations are left out, so that the same program gives the
+ * same tokens.
  */
 export function resultRecord(number: number, result: ExecResult): string {
   const { status, stdout, stderr, truncated, stateKept } = result;

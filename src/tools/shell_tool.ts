@@ -6,7 +6,7 @@ import { type Tool, tool } from "./tool.ts";
 
 /** Options of {@linkcode shellTool}. */
 export interface ShellToolOptions {
-  /** The session that runs the commands. The caller owns it; use one for each episode. */
+  /** The session that runs the commands. The caller owns the session; use a session for each episode. */
   session: Pick<PythonSession, "shell">;
   /**
    * Maximum duration of a command, in milliseconds.
@@ -16,8 +16,8 @@ export interface ShellToolOptions {
 }
 
 /**
- * Extra time of a call beyond `timeoutMs`, in milliseconds. An interrupted command ends within it, so its
- * output still reaches the model.
+ * Extra time of a call beyond `timeoutMs`, in milliseconds. An interrupted command ends within that time, so
+ * the output still reaches the model.
  */
 const GRACE_MS = 60_000;
 const TIMEOUT_MS = 30_000;

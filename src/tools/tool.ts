@@ -7,18 +7,18 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 export interface ToolContext {
   /** Aborted when the call exceeds its time limit or is cancelled. */
   readonly signal: AbortSignal;
-  /** Id of the call: the model's own id or tag, or a generated one. */
+  /** Id of the call: the model's own id or tag, or a generated id. */
   readonly callId: string;
   /**
-   * JSON of the arguments as code wrote it, if JavaScript would write one of its numbers differently: `1.0`, an integer
-   * beyond 2^53. Calls of a model have none.
+   * JSON of the arguments in the code's form, if JavaScript would write a number differently: `1.0`, an integer
+   * beyond 2^53. Calls of a model have no such JSON.
    */
   readonly argumentsText?: string | undefined;
-  /** State of the episode that all tools share. It is empty at the start of an episode. */
+  /** State of the episode that all tools share, empty at the start of an episode. */
   readonly state: Record<string, unknown>;
 }
 
-/** Who calls a tool: the model in its replies, or the Python code of its blocks. */
+/** Who calls a tool: the model in a reply, or the Python code of a block. */
 export type AllowedCaller = "model" | "code";
 
 /**
@@ -40,17 +40,18 @@ export interface Tool extends Partial<AsyncDisposable> {
    */
   readonly timeoutMs?: number | undefined;
   /**
-   * If true, the tool checks its arguments itself, and its parameters are only shown to the model.
+   * If true, the tool checks arguments itself, and the parameters are only shown to the model.
    * @default false
    */
   readonly checksItself?: boolean | undefined;
   /**
    * Who may call the tool.
-   * @default that of the transform
+   * @default the transform's choice
    */
   readonly allowedCallers?: readonly AllowedCaller[] | undefined;
   /**
-   * If true, arguments of calls from code are checked against `parameters` in the sandbox, before a call leaves it.
+   * If true, arguments of calls from code are checked against `parameters` in the sandbox, before a call leaves the
+   * sandbox.
    * @default true, unless `checksItself`
    */
   readonly checksInSandbox?: boolean | undefined;
@@ -60,8 +61,8 @@ export interface Tool extends Partial<AsyncDisposable> {
    */
   readonly endsEpisode?: boolean | undefined;
   /**
-   * Returns a string, any other JSON value, or {@linkcode ToolParts}. The model reads the message of an
-   * error that it throws; a `ToolError` marks an error that the model can correct.
+   * Returns a string, any other JSON value, or {@linkcode ToolParts}. The model reads the message of a
+   * thrown error; a `ToolError` marks an error that the model can correct.
    */
   run(args: Record<string, unknown>, context: ToolContext): unknown;
 }
@@ -137,7 +138,7 @@ export function requireToolName(name: string): void {
 }
 
 /**
- * Makes a tool that ends the episode: it terminates, and `[stop] reason` is its last message.
+ * Makes a tool that ends the episode: the episode terminates, and `[stop] reason` is the last message.
  *
  * @example
  * ```ts

@@ -38,9 +38,9 @@ export function checkArguments(tool: Tool, args: Readonly<Record<string, unknown
 }
 
 /**
- * Returns the description of a tool that a model reads, with its parameters as JSON Schema.
+ * Returns the description of a tool that a model reads, with the parameters as JSON Schema.
  *
- * @throws {TypeError} when its zod schema cannot be written as JSON Schema.
+ * @throws {TypeError} when the zod schema cannot be written as JSON Schema.
  */
 export function toolSpec({ name, description, parameters }: Tool): ToolSpec {
   if (!isZod(parameters)) return { name, description, parameters };

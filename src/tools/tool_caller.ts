@@ -35,14 +35,14 @@ export interface ToolCallerOptions extends ToolRunnerOptions {
   maxResultCharacters?: number | undefined;
 }
 
-/** Answers to the calls of one message, and the number of its calls that did not run as they stand in thoughts. */
+/** Answers to the calls of a message, and the number of calls that did not run as they are in thoughts. */
 export interface CallAnswers {
   /** Absent if no call is to be answered. */
   readonly responses?: CallResponses;
   readonly callsInThoughts: number;
 }
 
-/** Answers to the calls of one message. */
+/** Answers to the calls of a message. */
 export interface CallResponses {
   readonly messages: readonly Message[];
   readonly toolResults: readonly ToolResult[];
@@ -50,7 +50,7 @@ export interface CallResponses {
   readonly endsEpisode: boolean;
 }
 
-/** Context that the calls of one message share. */
+/** Context that the calls of a message share. */
 export interface CallContext {
   /** Prefix of generated ids. */
   readonly idPrefix: string;
@@ -196,7 +196,7 @@ export function indexTools(tools: Iterable<Tool>): { byName: ReadonlyMap<string,
   return { byName, specs: [...byName.values()].map(toolSpec) };
 }
 
-/** Returns true if an earlier transform answered the call, under its name or with a server prefix. */
+/** Returns true if an earlier transform answered the call, under the call's name or with a server prefix. */
 function isAnswered(
   { name }: ParsedCall,
   number: number,

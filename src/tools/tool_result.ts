@@ -8,13 +8,13 @@ import type { MediaPlace } from "../sandbox/tool_value.ts";
  */
 export type ToolStatus = ExecStatus | "unknown_tool" | "bad_arguments" | "refused" | "interrupted";
 
-/** Result of one tool call, beside the text that the model reads. */
+/** Result of a tool call, beside the text that the model reads. */
 export interface ToolResult {
   /** Name of the tool; `python` for a code block. */
   readonly tool: string;
-  /** Position of the call in its message, from 1. */
+  /** Position of the call in the message, from 1. */
   readonly call: number;
-  /** Id of the call: the model's own id, or a generated one. */
+  /** Id of the call: the model's own id, or a generated id. */
   readonly callId: string;
   readonly status: ToolStatus;
   /** Text of the result before truncation. */
@@ -37,20 +37,20 @@ export interface ToolResult {
 /** Record of a call that Python code made. Plain data. */
 export interface CodeCall {
   readonly caller: "code";
-  /** Position of the call in its block, from 1. */
+  /** Position of the call in the block, from 1. */
   readonly call: number;
   readonly callId: string;
   /** Name of the tool, which is not always the name in Python. */
   readonly tool: string;
   readonly status: ToolStatus;
-  /** Time from the start of the block to the start of the call; rows of earlier versions lack it. */
+  /** Time from the start of the block to the start of the call; rows of earlier versions lack this time. */
   readonly startMs?: number;
   readonly durationMs: number;
   /** Arguments that the code gave; left out beyond the limit of a block. */
   readonly arguments?: Readonly<Record<string, unknown>>;
   /** Result as JSON, or the text of the error, cut at 65,536 characters; left out beyond the limit of a block. */
   readonly result?: string;
-  /** Places in the result of data in base64: the keys that lead to it, and its MIME type, `null` for plain bytes. */
+  /** Places in the result of data in base64: the keys that lead to the data, and the MIME type, `null` for plain bytes. */
   readonly media?: readonly MediaPlace[];
   /** True if the result is cut or left out. */
   readonly truncated: boolean;
@@ -64,12 +64,12 @@ export type ToolFault =
   /** The arguments do not match the tool's schema. */
   | { readonly kind: "bad_arguments"; readonly reason: string }
   | { readonly kind: "timeout"; readonly timeoutMs: number }
-  /** The tool failed; `expected` is true if it threw a `ToolError`. */
+  /** The tool failed; `expected` is true for a `ToolError`. */
   | { readonly kind: "error"; readonly reason: string; readonly expected: boolean }
   /** The call was not run because of a limit or an earlier failure. */
   | { readonly kind: "refused"; readonly reason: string };
 
-/** Returns the status of a failed call in its `ToolResult`. */
+/** Returns the status of a failed call in the `ToolResult`. */
 export function statusOfFault({ kind }: ToolFault): ToolStatus {
   return kind === "unreadable" ? "bad_arguments" : kind;
 }
@@ -82,7 +82,7 @@ export class ToolParts {
     this.parts = parts;
   }
 
-  /** The parts as one text. Other content is described. */
+  /** The parts as a single text. Other content is described. */
   get text(): string {
     return this.parts.map(describePart).join("\n");
   }

@@ -10,7 +10,7 @@ import type { ToolFault } from "./tool_result.ts";
 /** Options of a {@linkcode ToolRunner}. */
 export interface ToolRunnerOptions {
   /**
-   * Maximum duration of a call, in milliseconds. A tool's own `timeoutMs` overrides it.
+   * Maximum duration of a call, in milliseconds. A tool's own `timeoutMs` overrides this limit.
    * @default 10_000
    */
   timeoutMs?: number | undefined;
@@ -27,30 +27,30 @@ export interface ToolRunnerOptions {
    */
   passState?: boolean | undefined;
   /**
-   * Maximum number of calls in one message. The first further call is refused for all of them.
+   * Maximum number of calls in a message. A single refusal answers all further calls.
    * @default 128
    */
   maxCalls?: number | undefined;
   /**
-   * Maximum size of the results of one message together, in characters. Further results are dropped.
+   * Maximum size of the results of a message together, in characters. Further results are dropped.
    * @default 67_108_864
    */
   maxTotalCharacters?: number | undefined;
 }
 
-/** Context that the calls of one message share. */
+/** Context that the calls of a message share. */
 export interface RunContext {
   readonly state: Record<string, unknown>;
   /** Prefix of generated ids. */
   readonly idPrefix: string;
-  /** JSON of the arguments of the only call, if its numbers differ from those of JavaScript. */
+  /** JSON of the arguments of the only call, if JavaScript would write a number differently. */
   readonly argumentsText?: string | undefined;
   /** If true, a result `{ error: … }` counts as a failure. */
   readonly errorKeyFails?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A call with its position in the message, from 1. */
+/** A call with the call's position in the message, from 1. */
 export interface NumberedCall {
   readonly call: ParsedCall;
   readonly number: number;
@@ -67,7 +67,7 @@ export interface ToolOutcome extends NumberedCall {
   readonly attempted: boolean;
   readonly durationMs: number;
   readonly value?: unknown;
-  /** Reason of the failure, if it failed. */
+  /** Reason of the failure, if the call failed. */
   readonly fault?: ToolFault | undefined;
 }
 
@@ -108,8 +108,8 @@ export class ToolRunner {
   }
 
   /**
-   * Returns the outcomes in the order of the calls, with one for all calls beyond `maxCalls`. Rejects only when the
-   * signal is aborted.
+   * Returns the outcomes in the order of the calls, with a single outcome for all calls beyond `maxCalls`. Rejects only
+   * when the signal is aborted.
    */
   async run(calls: readonly NumberedCall[], context: RunContext): Promise<ToolOutcome[]> {
     const last = calls.at(-1)?.number ?? 0;
@@ -225,7 +225,7 @@ function faultBefore(call: ParsedCall, tool: Tool | undefined): ToolFault | unde
   return { kind: "unreadable", reason: call.fault };
 }
 
-/** True if a parser gives the text of the arguments that it could not read, and the tool has a parameter for it. */
+/** True if a parser gives the text of unreadable arguments, and the tool has a parameter for that text. */
 function takesRaw(tool: Tool, { arguments: args }: ParsedCall): boolean {
   return Object.hasOwn(args, "raw") && hasParameter(tool, "raw");
 }

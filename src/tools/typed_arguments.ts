@@ -9,10 +9,10 @@ const MAX_PARTS = 100;
 const MAX_KEYS = 10;
 
 /**
- * Converts the text values of a call, as Qwen3-Coder, GLM and MiniMax write them, to the types of a tool's schema: text
- * where the schema has text, `null` where it allows null, and JSON elsewhere. A value that is not JSON stays text, and so
- * does one in a place where the schema gives no type and the value is no JSON. MiniMax M3 writes objects and lists as
- * elements, whose values are converted alike; an empty text is an empty list or object where the schema has one of them.
+ * Converts the text values of a call, in the form of Qwen3-Coder, GLM and MiniMax, to the types of a tool's schema: text
+ * where the schema has text, `null` where it allows null, and JSON elsewhere. A value that is not JSON stays text, also in
+ * a place where the schema gives no type. MiniMax M3 writes objects and lists as elements, whose values are converted
+ * alike; an empty text is an empty list or object where the schema has a list or an object.
  */
 export function typedArguments(
   args: Readonly<Record<string, unknown>>,
@@ -39,7 +39,7 @@ function typedMember(value: unknown, schema: unknown, root: JsonSchema): unknown
   if (typeof value === "string") return typedValue(value, types);
   if (typeof value !== "object" || value === null) return value;
   if (!Array.isArray(value)) return typedObject({ ...value }, schema, root);
-  // an object whose only member has the name of a list's elements is written as a list of one
+  // an object whose only member has the name of a list's elements is written as a list of a single item
   if (value.length === 1 && types.has("object") && !types.has("array")) {
     return typedObject({ item: value[0] }, schema, root);
   }
@@ -62,7 +62,7 @@ function typedValue(text: string, types: ReadonlySet<string>): unknown {
   }
 }
 
-/** Returns the JSON types that a schema of a property allows; none if it gives no type. */
+/** Returns the JSON types that a schema of a property allows; empty if the schema gives no type. */
 function typesOf(property: unknown, root: JsonSchema): Set<string> {
   const types = new Set<string>();
   for (const { type, enum: values, const: only } of partsOf(property, root)) {
@@ -74,7 +74,7 @@ function typesOf(property: unknown, root: JsonSchema): Set<string> {
   return types;
 }
 
-/** Returns a schema, its alternatives, and what they refer to. */
+/** Returns a schema, the alternatives, and the schemas to which they refer. */
 function partsOf(schema: unknown, root: JsonSchema): Record<string, unknown>[] {
   const found = new Set<unknown>();
   const queue = [schema];

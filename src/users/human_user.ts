@@ -22,16 +22,16 @@ export interface HumanUserOptions {
 const MAX_LINE_BYTES = 1024 * 1024;
 
 /**
- * Creates a user simulator that is played by a person. It shows the instruction and the agent's messages, and
- * reads one line as each reply. The end of the input (Ctrl-D on a terminal) ends the conversation.
+ * Creates a user simulator that is played by a person. The simulator shows the instruction and the agent's messages,
+ * and reads a line as each reply. The end of the input (Ctrl-D on a terminal) ends the conversation.
  *
- * It plays one episode after the other. Lines that are typed early are read in order.
+ * A simulator plays episodes in order. Lines that are typed early are read in order.
  */
 export function humanUser(options: HumanUserOptions = {}): UserSimulator {
   requireKnownOptions("call humanUser", options, OPTIONS);
   const { input = Deno.stdin.readable, show = showOnTerminal } = options;
   const lines = readLines(input, { maxBytes: MAX_LINE_BYTES });
-  /** The pending read. If an episode is aborted, the next one uses its line. */
+  /** The pending read. If an episode is aborted, the next episode uses the line. */
   let pendingLine: Promise<IteratorResult<Line>> | undefined;
   /** The recalled messages, which are shown with the next message. */
   let recalled = "";
@@ -61,7 +61,7 @@ export function humanUser(options: HumanUserOptions = {}): UserSimulator {
       return await ask(turn);
     },
     async [Symbol.asyncDispose]() {
-      // A pending read cannot be cancelled; it ends with the input.
+      // A pending read cannot be cancelled, and ends with the input.
       if (pendingLine === undefined) await lines.return(undefined);
     },
   };

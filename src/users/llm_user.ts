@@ -17,14 +17,14 @@ export interface LlmUserOptions {
   /** The model that plays the user, such as `openaiPolicy({ url, model })`. */
   policy: Policy;
   /**
-   * Strategy of generation: `llm` uses the first reply, `react` reasons before it replies, `verify` has
+   * Strategy of generation: `llm` uses the first reply, `react` reasons before the reply, `verify` has
    * replies judged and tries again, `reflection` has them judged and corrects them.
    *
    * @default "llm"
    */
   strategy?: UserStrategyName | undefined;
   /**
-   * Price of the model's tokens, in the currency of its provider.
+   * Price of the model's tokens, in the currency of the provider.
    *
    * @default 0 for each token
    */
@@ -42,9 +42,9 @@ const GREETING = "Hi! How can I help you today?";
 
 /**
  * Creates a user simulator that is played by a model. In the model's conversation, the agent's messages have
- * the role `user` and the simulated user's have the role `assistant`.
+ * the role `user`, and the simulated user's messages have the role `assistant`.
  *
- * The model is first called in `reset`. If it fails, the call rejects with a `UserError` that has a `cause`.
+ * The model is first called in `reset`. If the model fails, the call rejects with a `UserError` that has a `cause`.
  *
  * @example
  * ```ts
@@ -151,7 +151,7 @@ export interface StrategyContext {
 export interface UserReply {
   /** Full output of the model, which stays in the model's conversation. */
   readonly raw: string;
-  /** The part of it that is shown to the agent. */
+  /** The part of the reply that is shown to the agent. */
   readonly text: string;
 }
 
@@ -164,7 +164,7 @@ export interface UserStrategy {
 }
 
 /**
- * Maximum number of attempts for a reply that is judged, including the first. The numbers are those of
+ * Maximum number of attempts for a reply that is judged, including the first. The numbers come from
  * tau-bench.
  */
 const VERIFY_ATTEMPTS = 3;

@@ -2,7 +2,7 @@ import { type EpisodeCheckpoint, refuseCheckpoint } from "../episode_checkpoint.
 
 /** The part of a task that a simulated user gets. */
 export interface UserTask {
-  /** Index of the task in its split, from 0. */
+  /** Index of the task in the split, from 0. */
   readonly index: number;
   /** Description of the user and their goal; never shown to the agent. */
   readonly instruction: string;
@@ -22,7 +22,7 @@ export const USER_STOP = "###STOP###";
 /**
  * A simulated user in an episode of an agent with tools: a script, a model or a person.
  *
- * One simulator plays one episode at a time; `reset` starts the next. Failures reject with a `UserError`, or
+ * A simulator plays one episode at a time; `reset` starts the next episode. Failures reject with a `UserError`, or
  * with the signal's reason.
  */
 export interface UserSimulator extends Partial<AsyncDisposable> {
@@ -30,23 +30,23 @@ export interface UserSimulator extends Partial<AsyncDisposable> {
   readonly cost: number;
   /** Starts an episode and returns the user's first message. */
   reset(task: UserTask, options?: UserTurnOptions): Promise<string>;
-  /** Returns the user's reply to the agent's message. It contains {@linkcode USER_STOP} when the user is done. */
+  /** Returns the user's reply to the agent's message. The reply contains {@linkcode USER_STOP} when the user is done. */
   step(content: string, options?: UserTurnOptions): Promise<string>;
-  /** Records a reply of a saved episode without generating it, so that the episode can continue after it. */
+  /** Records a reply of a saved episode without generating the reply, so that the episode can continue afterwards. */
   recall?(reply: string, input: UserInput): void;
-  /** Returns what the simulator keeps of the conversation. Without this method, its episodes have no copies. */
+  /** Returns what the simulator keeps of the conversation. Without this method, episodes have no copies. */
   checkpoint?(): EpisodeCheckpoint<UserSimulator>;
 }
 
 /**
- * A function that creates a simulator. It is called once for each env, since a simulator plays one episode at
+ * A function that creates a simulator. The function is called once for each env, since a simulator plays one episode at
  * a time.
  */
 export type UserFactory = () => UserSimulator | Promise<UserSimulator>;
 
 /**
- * Creates a user simulator that continues a saved episode. It first replays the replies of the saved episode,
- * which are its `user` messages, and then lets `user` continue. `user` gets the replayed replies through
+ * Creates a user simulator that continues a saved episode. The simulator first replays the replies of the saved episode,
+ * which are the episode's `user` messages, and then lets `user` continue. `user` gets the replayed replies through
  * `recall`.
  *
  * @throws {TypeError} if `user` has no `recall`.

@@ -60,8 +60,8 @@ const WORD = /[\p{L}_$][\p{L}\p{N}_$]*/uy;
 const NUMBER = /(?:0[xob][\da-f_]+|\d[\d_]*(?:\.[\d_]+)?(?:e[+-]?\d+)?)/iy;
 
 /**
- * Splits code into pieces with colours, in one pass over its characters. Code of another language, and text that is no
- * code, is one plain piece: the pieces joined are always the given text.
+ * Splits code into pieces with colours, in a single pass over the characters. Code of another language, and text that
+ * is no code, is a single plain piece: the joined pieces are always the given text.
  */
 export function codeTokens(code: string, language: string): CodeToken[] {
   const name = language.toLowerCase();
@@ -105,7 +105,7 @@ function endOfLine(code: string, from: number): number {
   return end === -1 ? code.length : end;
 }
 
-/** Returns the end of a string. One that is not closed ends with its line, unless its quotes span lines. */
+/** Returns the end of a string. An unclosed string ends with the line, unless the quotes span lines. */
 function endOfString(code: string, from: number, quote: string): number {
   const spansLines = quote.length > 1 || quote === "`";
   for (let at = from + quote.length; at < code.length; at++) {

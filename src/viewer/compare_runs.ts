@@ -31,7 +31,7 @@ export interface RunComparison {
   readonly better: number;
   readonly worse: number;
   readonly same: number;
-  /** Tasks that only one of the runs has scored. */
+  /** Tasks that only the first or only the second run has scored. */
   readonly onlyFirst: number;
   readonly onlySecond: number;
   /** Mean of the differences, with a paired interval over the tasks. */
@@ -97,7 +97,7 @@ type ColumnChoice = (table: EpisodeTable) => Column | Float32Array | undefined;
 
 const DAMAGED = EPISODE_ENDS.indexOf("damaged");
 
-/** Returns the mean of a column over all episodes with a value; `NaN` if none has one. */
+/** Returns the mean of a column over all episodes with a value; `NaN` if no episode has a value. */
 function meanOfEpisodes({ columns: { end }, count }: EpisodeTable, column: ReturnType<ColumnChoice>): number {
   let sum = 0;
   let known = 0;

@@ -17,7 +17,7 @@ export const SORT_ORDERS = new Map<string, { readonly column: ColumnName; readon
   ),
 ]);
 
-/** A choice of episodes by one name in a column. */
+/** A choice of episodes by a name in a column. */
 export interface NameFilter extends ColumnFilter {
   readonly column: ColumnStoredAs<NameFilter["store"]>;
   readonly store: "name" | "short" | "set";
@@ -35,7 +35,7 @@ export const REWARD_CHOICES = ["right", "wrong", "partial", "zero", "unscored"] 
 /** Choice by the end. `truncated` has the episodes of `cut` as well. */
 export const END_CHOICES = ["terminated", "truncated", "cut", "stopped", "failed"] as const;
 
-/** Which episodes are shown, and in which order. Those of {@linkcode NAME_FILTERS} select by one name. */
+/** Which episodes are shown, and in which order. The filters of {@linkcode NAME_FILTERS} select by a name. */
 export interface EpisodeQuery extends Readonly<Partial<Record<ViewParameter<"filter">, string | undefined>>> {
   readonly reward?: typeof REWARD_CHOICES[number] | undefined;
   readonly minReward?: number | undefined;
@@ -113,7 +113,7 @@ export function isFiltered(query: EpisodeQuery): boolean {
   return Object.values(filtersOf(query)).some((value) => value !== undefined);
 }
 
-/** Returns the rows of the page of a query, its number, and the number of pages. */
+/** Returns the rows of a query's page, the page's number, and the number of pages. */
 export function pageOfRows<Rows extends Uint32Array | readonly unknown[]>(
   rows: Rows,
   wanted: number,

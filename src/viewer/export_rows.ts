@@ -10,10 +10,10 @@ const CSV_ROWS = 1_000;
 
 const encoder = new TextEncoder();
 
-/** An export. It is streamed, as it may be larger than the memory. */
+/** An export. Exports are streamed, as an export may be larger than the memory. */
 export interface Export {
   readonly body: ReadableStream<Uint8Array>;
-  /** Size in bytes, if it is known. */
+  /** Size in bytes, if known. */
   readonly bytes?: number;
 }
 
@@ -69,7 +69,7 @@ function csvNumber(value = NaN): string {
   return Number.isNaN(value) ? "" : `${value}`;
 }
 
-/** Quotes a text. A spreadsheet would compute one that begins as a formula, so a quote mark precedes it. */
+/** Quotes a text. A spreadsheet would compute a text that begins as a formula, so a quote mark precedes such a text. */
 function csvText(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

@@ -1,7 +1,7 @@
 import type { EpisodeTable } from "./index/episode_table.ts";
 import { passAll, passAt } from "./statistics.ts";
 
-/** Rewards of the episodes of each group, by the number of its name. */
+/** Rewards of the episodes of each group, by the number of the group's name. */
 export interface GroupRewards {
   /** Numbers of the names, in the order of the first episodes. */
   readonly names: Uint32Array;
@@ -49,7 +49,7 @@ export function collectGroups(
   return groups;
 }
 
-/** Returns the mean reward of each group that has one. Groups, not episodes, are independent. */
+/** Returns the mean reward of each group with a reward. Groups, not episodes, are independent. */
 export function groupMeans({ sums, scored }: GroupRewards): Float64Array {
   return sums.map((sum, at) => sum / (scored[at] ?? 0)).filter((mean) => !Number.isNaN(mean));
 }
@@ -57,14 +57,17 @@ export function groupMeans({ sums, scored }: GroupRewards): Float64Array {
 /** Means of pass@k and pass^k over the groups that have at least k scored episodes. */
 export interface PassRate {
   readonly k: number;
-  /** Probability that one of k samples is right. */
+  /** Probability that at least one of k samples is right. */
   readonly any: number;
   /** Probability that all of k samples are right. */
   readonly all: number;
   readonly groups: number;
 }
 
-/** Returns pass@k and pass^k for 1, 2, 4 and so on, up to the largest number of scored episodes that half of the groups have. */
+/**
+ * Returns pass@k and pass^k for 1, 2, 4 and so on, up to the largest number of scored episodes that half of the groups
+ * have.
+ */
 export function passRates({ scored, right }: GroupRewards): PassRate[] {
   const most = scored.toSorted()[Math.floor(scored.length / 2)] ?? 0;
   const sizes: number[] = [];
@@ -87,7 +90,9 @@ export function passRates({ scored, right }: GroupRewards): PassRate[] {
 /** Samples of a group that are listed. */
 const MAX_SAMPLES = 64;
 
-/** Returns the first rows of each of the given groups, by the number of its name, in the order of their samples. */
+/**
+ * Returns the first rows of each of the given groups, by the number of the group's name, in the order of the samples.
+ */
 export function samplesOfGroups(
   { columns: { group, sample } }: EpisodeTable,
   rows: Uint32Array,

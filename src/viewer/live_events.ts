@@ -9,7 +9,7 @@ const POLL_MS = 500;
 const COMMENT_MS = 15_000;
 /** Milliseconds since the last change during which a run counts as live. */
 const LIVE_MS = 5 * 60_000;
-/** Readers at once. A page of a further one does not follow its file. */
+/** Readers at once. The page of a further reader does not follow the file. */
 const MAX_READERS = 64;
 
 const encoder = new TextEncoder();

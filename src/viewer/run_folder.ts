@@ -4,19 +4,19 @@ import { join, relative, sep } from "node:path";
 const MAX_DEPTH = 4;
 /** Files of a folder that are listed. */
 const MAX_FILES = 2_000;
-/** Names of files that a rollout writes. `.stopped` holds the partial episodes of a running one. */
+/** Names of files that a rollout writes. `.stopped` holds the partial episodes of a running rollout. */
 const RUN_NAME = /\.(?:jsonl|ndjson)(?:\.stopped|\.damaged)?$/;
 
 /** A file of episodes in a folder. */
 export interface RunFile {
-  /** Path relative to the folder, with slashes. It names the run in addresses. */
+  /** Path relative to the folder, with slashes. The path names the run in addresses. */
   readonly name: string;
   readonly path: string;
   readonly size: number;
   readonly changedAt: Date;
 }
 
-/** A folder of runs. Files outside of it cannot be reached, not even through a symbolic link. */
+/** A folder of runs. Files outside of the folder cannot be reached, not even through a symbolic link. */
 export class RunFolder {
   /** Real path. */
   readonly path: string;
@@ -28,7 +28,7 @@ export class RunFolder {
     this.#only = only;
   }
 
-  /** Opens a folder, or the folder of one file, which is then its only run. */
+  /** Opens a folder, or the folder of a file, which is then the only run. */
   static async open(path: string): Promise<RunFolder> {
     const real = await Deno.realPath(path);
     const { isDirectory } = await Deno.stat(real);
@@ -37,7 +37,7 @@ export class RunFolder {
     return new RunFolder(folder, relative(folder, real));
   }
 
-  /** Lists the runs, the last changed one first. */
+  /** Lists the runs, the last changed run first. */
   async list(): Promise<{ readonly runs: RunFile[]; readonly isComplete: boolean }> {
     const names = this.#only === undefined ? await this.#namesBelow("", MAX_DEPTH) : [this.#only];
     const found = await Promise.all(names.slice(0, MAX_FILES).map((name) => this.find(name)));
@@ -46,7 +46,7 @@ export class RunFolder {
     return { runs, isComplete: names.length <= MAX_FILES };
   }
 
-  /** Returns a run of the folder, or `undefined` if it has no such file. */
+  /** Returns a run of the folder, or `undefined` if the folder has no such file. */
   async find(name: string): Promise<RunFile | undefined> {
     if (this.#only !== undefined ? name !== this.#only : !isRunName(name)) return undefined;
     const path = join(this.path, name);

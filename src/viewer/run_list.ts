@@ -1,7 +1,7 @@
 import type { RunFile } from "./run_folder.ts";
 import type { RunSummary } from "./run_summary.ts";
 
-/** A run in the list: its summary, or why there is none. */
+/** A run in the list: the summary, or why there is no summary. */
 export interface ListedRun {
   readonly file: RunFile;
   readonly summary?: RunSummary;
@@ -44,7 +44,7 @@ export function toRunSearch({ find, sort, descending }: RunQuery): string {
   return `?${parameters}`;
 }
 
-/** Returns the runs of a query in its order. Runs without a value are last. */
+/** Returns the runs of a query in the query's order. Runs without a value are last. */
 export function selectRuns(runs: readonly ListedRun[], { find, sort, descending }: RunQuery): ListedRun[] {
   const needle = find.toLowerCase();
   const found = runs.filter(({ file, summary }) =>

@@ -13,7 +13,7 @@ export interface OpenRun extends StoredIndex {
   readonly version: string;
 }
 
-/** A run that is read: the share of its file, from 0 to 1. */
+/** A run that is read: the share of the file, from 0 to 1. */
 export interface ReadingRun {
   readonly file: RunFile;
   readonly share: number;
@@ -27,7 +27,7 @@ export interface UnreadableRun {
 
 /** Files that are read at once. */
 const MAX_READS = 2;
-/** Episodes of all indexes in memory. Above it, the run that was used least recently is closed. */
+/** Episodes of all indexes in memory. Above this number, the run that was used least recently is closed. */
 const MAX_EPISODES = 6_000_000;
 /** Milliseconds within which a file is not looked at again. */
 const FRESH_MS = 200;
@@ -56,11 +56,11 @@ export class RunStore {
   }
 
   /**
-   * Opens a run. If reading takes longer than `waitMs`, it continues, and the state so far is returned.
+   * Opens a run. If reading takes longer than `waitMs`, reading continues, and the state so far is returned.
    */
   async open(file: RunFile, waitMs: number): Promise<OpenRun | ReadingRun | UnreadableRun> {
     const entry = this.#entries.get(file.name) ?? { checkedAt: -Infinity, share: 0 };
-    this.#entries.delete(file.name); // the last entry is the one that was used last
+    this.#entries.delete(file.name); // the last entry was used last
     this.#entries.set(file.name, entry);
     const { index } = entry;
     if (index && performance.now() - entry.checkedAt < FRESH_MS) return toOpenRun(file, index);

@@ -42,7 +42,7 @@ export interface RunSummary {
 export interface RunDetails extends RunSummary {
   readonly groups: GroupRewards;
   readonly passRates: readonly PassRate[];
-  /** Parts of the rewards; none if the reward has at most one. */
+  /** Parts of the rewards; empty if the reward has at most one part. */
   readonly parts: readonly PartSummary[];
   readonly curve: readonly CurvePoint[];
   /** Mean rewards of the tasks, sorted. */
@@ -60,7 +60,9 @@ const CURVE_POINTS = 80;
 const BINS = 24;
 const REWARD_BINS = 10;
 
-/** Returns the figures of rows. The mean reward is that of the groups' means: samples of a task are not independent. */
+/**
+ * Returns the figures of rows. The mean reward is the mean of the groups' means: samples of a task are not independent.
+ */
 export function summarize(
   table: EpisodeTable,
   rows: Uint32Array,

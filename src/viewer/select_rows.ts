@@ -4,7 +4,7 @@ import { type EpisodeQuery, isFiltered, NAME_FILTERS, SORT_ORDERS } from "./epis
 import type { OpenRun, RunStore } from "./run_store.ts";
 import { searchRows } from "./text_search.ts";
 
-/** Returns the numbers of the rows of a query, in its order. The result is kept for the next page. */
+/** Returns the numbers of the rows of a query, in the query's order. The result is kept for the next page. */
 export async function selectRows(
   store: RunStore,
   run: OpenRun,
@@ -20,7 +20,7 @@ export async function selectRows(
   });
 }
 
-/** Returns a function that is true for the rows of a query; it ignores the text. */
+/** Returns a function that is true for the rows of a query; the function ignores the text. */
 function matcherOf(table: EpisodeTable, query: EpisodeQuery): (row: number) => boolean {
   const { columns: { reward, end } } = table;
   const tests: ((row: number) => boolean)[] = [];
@@ -60,8 +60,8 @@ const ENDS_OF: Readonly<Record<EpisodeQuery["end"] & string, readonly EpisodeEnd
 const FAILED = EPISODE_ENDS.indexOf("failed");
 
 /**
- * Sorts rows by a column: a stable order in which rows without a value are last. Numbers are compared with the precision
- * of 32 bits.
+ * Sorts rows by a column: a stable order in which rows without a value are last. Numbers are compared with the
+ * precision of 32 bits.
  */
 function sortRows(
   { columns }: EpisodeTable,
@@ -70,7 +70,8 @@ function sortRows(
 ): Uint32Array {
   if (sort === "file") return descending ? rows.reverse() : rows;
   const values = columns[SORT_ORDERS.get(sort)?.column ?? "offset"];
-  // Each item is the number of the value, then that of the row: the runtime sorts 64-bit integers without a callback.
+  // Each item is the number of the value, then the number of the row: the runtime sorts 64-bit integers without a
+  // callback.
   const keys = new BigUint64Array(rows.length);
   const words = new Uint32Array(keys.buffer);
   const single = new Float32Array(1);

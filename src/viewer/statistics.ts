@@ -19,7 +19,7 @@ const Z_95 = 1.959964;
 
 /**
  * Returns the mean with a percentile bootstrap interval of 95 %, which is the same for the same values. Above 4,000
- * values it is the normal approximation. Returns `undefined` without values.
+ * values, the interval is the normal approximation. Returns `undefined` without values.
  */
 export function meanInterval(values: ArrayLike<number>): MeanInterval | undefined {
   const count = values.length;
@@ -105,8 +105,8 @@ export interface Histogram {
 }
 
 /**
- * Returns a histogram of the finite values. The last range also counts what is above the 99.5 % quantile, so that one
- * outlier does not hide the others.
+ * Returns a histogram of the finite values. The last range also counts values above the 99.5 % quantile, so that an
+ * outlier does not hide the other values.
  */
 export function histogramOf(values: ArrayLike<number>, options: { bins: number; whole: boolean }): Histogram {
   const { low, high, quantile } = rangeOf(values);

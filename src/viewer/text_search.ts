@@ -17,7 +17,7 @@ const BLOCK_BYTES = 8 * 1024 * 1024;
 /** Bytes between two rows that are read rather than skipped. */
 const MAX_GAP_BYTES = 256 * 1024;
 
-/** Returns the rows whose JSON has the text. It reads the file in blocks and parses nothing. */
+/** Returns the rows whose JSON has the text. The search reads the file in blocks and parses nothing. */
 export async function searchRows(path: string, options: SearchOptions): Promise<Uint32Array> {
   const { table: { columns: { offset, length } }, rows, text, signal } = options;
   const needle = toByteString(new TextEncoder().encode(JSON.stringify(text).slice(1, -1)));
@@ -49,7 +49,7 @@ export async function searchRows(path: string, options: SearchOptions): Promise<
         while (at < next && endOf(at) - start <= hit) at++;
         if (at === next) break;
         from = startOf(at) - start;
-        if (hit < from) continue; // it is in a row that is left out
+        if (hit < from) continue; // the text is in a row that is left out
         found.push(rows[at] ?? 0);
         from = endOf(at) - start;
         at++;
@@ -73,7 +73,7 @@ async function isInRange(
   return false;
 }
 
-/** Returns bytes as a text of one character each. The runtime searches it four times as fast as the bytes. */
+/** Returns bytes as a text, a character for each byte. The runtime searches a text four times as fast as bytes. */
 function toByteString({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString("latin1");
 }

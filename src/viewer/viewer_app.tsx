@@ -37,7 +37,7 @@ export interface ViewerOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Milliseconds that a page waits for a file that is read; then it shows how far it is. */
+/** Milliseconds that a page waits for a file that is read; then the page shows the progress. */
 const WAIT_MS = 1_500;
 /** Milliseconds that the list of runs waits for all files. */
 const LIST_WAIT_MS = 800;
@@ -46,7 +46,7 @@ const EXPORT_WAIT_MS = 10 * 60_000;
 
 const STYLE = [pageStyle, tablesStyle, plotsStyle, episodeStyle, narrowStyle].join("");
 
-/** Scripts and styles come from this server; nothing else is loaded, and forms are sent to it. */
+/** Scripts and styles come from this server; nothing else is loaded, and forms are sent to this server. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -58,12 +58,13 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** A file of episodes as the model wrote it: nothing in it is loaded or run, whatever a browser takes it for. */
+/** A file of episodes as the model wrote the file: a browser loads and runs nothing of the file. */
 const DATA_HEADERS = { "content-security-policy": "default-src 'none'; sandbox; frame-ancestors 'none'" };
 
 /**
- * Returns the pages of a folder of runs below `/runs`. It only reads: every route is a GET, so a page of another site can
- * change nothing. It checks neither a token nor the host name, which is the task of the server around it.
+ * Returns the pages of a folder of runs below `/runs`. The app only reads: every route is a GET, so a page of another
+ * site can change nothing. The app checks neither a token nor the host name, which is the task of the surrounding
+ * server.
  */
 export function viewerApp({ folder, tokenizer, signal }: ViewerOptions): Hono {
   const store = new RunStore(folder, { signal });
@@ -225,7 +226,7 @@ async function compare(c: Context, store: RunStore): Promise<Response> {
   return c.html(renderPage(<ComparePage {...{ first, second, comparison, change, page, records }} />));
 }
 
-/** Returns what a run was; `undefined` if that is not known. */
+/** Returns the record of a run; `undefined` if unknown. */
 async function recordOf({ file }: OpenRun): Promise<RunRecord | undefined> {
   try {
     return await readRunRecord(file.path);
@@ -241,7 +242,7 @@ async function sampleOf(run: OpenRun, task: string, sample: number): Promise<Com
   return { run, rows, row, episode: row === undefined ? undefined : await readEpisode(run, row) };
 }
 
-/** Calls a handler with the run of the address, or says why it cannot be shown yet. */
+/** Calls a handler with the run of the address, or says why the run cannot be shown yet. */
 async function withRun(
   c: Context,
   store: RunStore,

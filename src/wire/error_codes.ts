@@ -1,6 +1,6 @@
 /**
- * HTTP status of each error code. The code is the `type` in the JSON of an error of `/v1`; the server and its client
- * both read this table.
+ * HTTP status of each error code. The code is the `type` in the JSON of an error of `/v1`; the server and the
+ * client both read this table.
  */
 export const HTTP_STATUS = {
   malformed: 400,
@@ -30,7 +30,7 @@ export function isErrorCode(text: string): text is ErrorCode {
   return Object.hasOwn(HTTP_STATUS, text);
 }
 
-/** Returns the code of an HTTP status; undefined when no code has it. */
+/** Returns the code of an HTTP status; undefined when no code has the status. */
 export function errorCodeOf(status: number): ErrorCode | undefined {
   return CODES.find((code) => HTTP_STATUS[code] === status);
 }

@@ -12,7 +12,7 @@ import { MAX_BATCH_ITEMS, MAX_NAME_CHARACTERS } from "./limits.ts";
 import { optionalKey } from "./schema.ts";
 import { callAnswerShape, callEventSchema, givesOneOf } from "./v1_tools.ts";
 
-/** Version of the JSON of `/v1`. It rises when older clients cannot read newer responses. */
+/** Version of the JSON of `/v1`. The version rises when older clients cannot read newer responses. */
 export const V1_FORMAT = 1;
 /** The response header that states {@linkcode V1_FORMAT}. */
 export const V1_FORMAT_HEADER = "x-paddock-format";
@@ -22,7 +22,7 @@ const { suspendAt, ...program } = EXEC_FIELDS.json;
 /** A program to run. */
 export const execRequestSchema = z.strictObject({ code: z.string(), ...program });
 
-/** A program to run in a session that clients find by its id. */
+/** A program to run in a session that clients find by the session's id. */
 export const sessionExecRequestSchema = execRequestSchema.extend({ suspendAt }).meta({ id: "ExecRequest" });
 
 /** The answer to the call that a program waits for. */
@@ -129,7 +129,7 @@ export const requestErrorSchema = z.object({
 /** The response to a request that failed. */
 export const failureSchema = z.object({ error: requestErrorSchema }).meta({ id: "Failure" });
 
-/** Programs to run in one request. */
+/** Programs to run in a request. */
 export const batchRequestSchema = z.strictObject({
   items: z.array(
     execRequestSchema.extend({
@@ -139,12 +139,12 @@ export const batchRequestSchema = z.strictObject({
   ).max(MAX_BATCH_ITEMS),
 });
 
-/** The result of one program of a batch, or the reason why it did not run. */
+/** The result of a program of a batch, or the reason why the program did not run. */
 export const batchOutcomeSchema = z.object({
   status: z.int().describe("the HTTP status that the item would have had alone"),
   result: optionalKey(execResultSchema),
   error: optionalKey(requestErrorSchema),
 }).meta({ id: "BatchOutcome" });
 
-/** The results of a batch, in the order of its programs. */
+/** The results of a batch, in the order of the programs. */
 export const batchResponseSchema = z.object({ results: z.array(batchOutcomeSchema) });

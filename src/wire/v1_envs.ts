@@ -17,8 +17,11 @@ import { answerTextSchema } from "./v1_grade.ts";
 import { deniedAttemptsSchema, requestErrorSchema } from "./v1.ts";
 import { nullOr, optionalKey } from "./schema.ts";
 
-/** Kinds of env: a chat whose Python blocks run, a chat whose tool calls run, and a plain chat. */
-export const ENV_KINDS = ["python", "tools", "chat"] as const;
+/**
+ * Kinds of env: a chat whose Python blocks run, a chat whose tool calls run, a plain chat, and a recursive language model,
+ * whose code asks the policy.
+ */
+export const ENV_KINDS = ["python", "tools", "chat", "rlm"] as const;
 
 const message = z.looseObject({ role: z.string(), content: z.unknown() }).meta({ id: "Message" });
 
@@ -43,7 +46,9 @@ export const runnableBlocksShape = {
 /** Options of a new env. */
 export const createEnvRequestSchema = z.strictObject({
   env: z.enum(ENV_KINDS).default("python")
-    .describe("python: Python blocks run; tools: tool calls run; chat: nothing runs"),
+    .describe(
+      "python: Python blocks run; tools: tool calls run; chat: nothing runs; rlm: code reads the task's field 'context' and asks the policy",
+    ),
   tools: z.array(z.string().max(256)).max(MAX_TOOLS).optional()
     .describe("tools of the server that may be called; default: all if env is 'tools', else none"),
   toolCallers: z.array(z.enum(["model", "code"])).min(1).max(2).optional()
@@ -59,9 +64,10 @@ export const createEnvRequestSchema = z.strictObject({
     "grader of a finished episode; /v1/graders lists the names",
   ),
   systemPrompt: z.string().optional(),
-  maxTurns: z.int().min(1).max(MAX_TURNS).default(8).describe("maximum number of replies of an episode"),
-  timeoutMs: z.number().positive().max(MAX_ENV_CALL_MS).default(10_000)
-    .describe("timeout of a block or a call, in milliseconds"),
+  maxTurns: z.int().min(1).max(MAX_TURNS).optional()
+    .describe("maximum number of replies of an episode; default: 8, in the env 'rlm' 30"),
+  timeoutMs: z.number().positive().max(MAX_ENV_CALL_MS).optional()
+    .describe("timeout of a block or a call, in milliseconds; default: 10000, in the env 'rlm' 600000"),
   ...runnableBlocksShape,
   tasks: z.array(taskBodySchema).max(MAX_TASKS).default([])
     .describe("tasks of resets without a task, in a cycle"),
@@ -112,7 +118,7 @@ export const observationSchema = z.object({
   turns: z.int().describe("number of replies in this episode"),
 }).meta({ id: "Observation" });
 
-/** An env and its observation. */
+/** An env and an observation. */
 export const envStateSchema = envInfoSchema.extend({ observation: nullOr(observationSchema) }).meta({
   id: "EnvState",
 });
@@ -158,11 +164,14 @@ export const stepResultSchema = z.object({
       truncated: z.boolean(),
     })).optional().describe("calls of tools that the code made"),
   })),
+  finalAnswer: z.string().optional().describe("the answer that ended an episode of the env 'rlm'"),
+  finalValue: z.unknown().optional()
+    .describe("the answer as a value of JSON, if it is one; integers beyond 2^53 are text"),
   blocksNotRun: z.array(z.object({ reason: z.string(), tag: z.string(), count: z.int() })).optional()
     .describe("code blocks of the reply that were not run, by reason and tag"),
 }).meta({ id: "StepResult" });
 
-/** Steps of many envs in one request. */
+/** Steps of many envs in a request. */
 export const stepBatchRequestSchema = z.strictObject({
   items: z.array(
     z.strictObject({ env: z.string().max(MAX_NAME_CHARACTERS).describe("an env's id"), reply: replySchema })
@@ -172,12 +181,12 @@ export const stepBatchRequestSchema = z.strictObject({
   ).max(MAX_BATCH_ITEMS),
 });
 
-/** The result of one step of a batch, or the reason why it was not taken. */
+/** The result of a step of a batch, or the reason why the step was not taken. */
 export const stepOutcomeSchema = z.object({
   status: z.int().describe("the HTTP status that the item would have had alone"),
   step: stepResultSchema.optional(),
   error: requestErrorSchema.optional(),
 }).meta({ id: "StepOutcome" });
 
-/** The results of a batch of steps, in the order of its items. */
+/** The results of a batch of steps, in the order of the items. */
 export const stepBatchResponseSchema = z.object({ results: z.array(stepOutcomeSchema) });

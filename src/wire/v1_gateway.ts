@@ -8,7 +8,9 @@ import { MAX_NAME_CHARACTERS, MAX_PATH_CHARACTERS, MAX_TIMEOUT_SECONDS } from ".
 import { optionalKey } from "./schema.ts";
 import { filesSchema } from "../sandbox/contract/wire_forms.ts";
 
-/** Forms of a row: that of Paddock and slime, and the fields that verl's agent loop and TRL's rollout function return. */
+/**
+ * Forms of a row: the form of Paddock and slime, and the fields that verl's agent loop and TRL's rollout function return.
+ */
 export const ROW_FORMATS = ["slime", "verl", "trl"] as const;
 
 /** Form of a row. */
@@ -45,6 +47,8 @@ export const openGatewaySessionSchema = z.strictObject({
   sampling: gatewaySamplingSchema.optional(),
   sampling_from: z.enum(["session", "request"]).optional()
     .describe("whose parameter counts if the session and the agent give one; default: session"),
+  tool_choice: z.enum(["auto"]).optional()
+    .describe("auto: the model chooses its tools freely, whatever the agent demands; default: enforced"),
   rewritten: z.enum(["keep", "branch", "refuse"]).optional()
     .describe("what happens if the agent changes a message of the assistant"),
   idle_seconds: z.number().min(1).max(86_400).optional()

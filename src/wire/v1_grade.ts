@@ -11,7 +11,7 @@ import { optionalKey } from "./schema.ts";
 export const answerTextSchema = z.union([z.string(), z.number()], { error: "must be a text or a number" })
   .transform(String);
 
-/** Task fields that a grade request may have at its top level. */
+/** Task fields that a grade request may have at the top level. */
 const TASK_FIELDS = ["answer", "tests"] as const;
 
 /** A conversation or a completion to score. */

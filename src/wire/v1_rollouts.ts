@@ -27,7 +27,7 @@ const rolloutTask = taskBodySchema.extend({
   ),
 }).meta({ id: "RolloutTask" });
 
-/** Name of the calls that grade: the event `call` has it as its `name`. */
+/** Name of the calls that grade: the `name` of the event `call`. */
 export const CLIENT_GRADER = "paddock_grade";
 
 /** Functions of the client. */
@@ -45,7 +45,7 @@ const functionsShape = {
 /** Functions of the client of a rollout. */
 export type RolloutFunctions = z.output<z.ZodObject<typeof functionsShape>>;
 
-/** Options of a rollout: a policy of the server, the env of its episodes, and the tasks. */
+/** Options of a rollout: a policy of the server, the env of the episodes, and the tasks. */
 export const rolloutRequestSchema = createEnvRequestSchema.extend({
   policy: z.string().max(1024).describe("a policy of the server; GET /v1/rollouts lists them"),
   model: z.string().max(256).optional().describe("name of the model, for a policy of chat completions"),
@@ -54,7 +54,7 @@ export const rolloutRequestSchema = createEnvRequestSchema.extend({
   tasks: z.array(rolloutTask).min(1).max(MAX_TASKS),
   samples: z.int().min(1).max(MAX_SAMPLES).default(1).describe("episodes of each task"),
   concurrency: z.int().min(1).max(MAX_SAMPLES).default(8)
-    .describe("episodes at once; in the env 'python' at most the server's sessions"),
+    .describe("episodes at once; in the envs 'python' and 'rlm' at most the server's sessions"),
   seed: z.int().optional(),
   weightVersion: weightVersion.optional(),
   partial: z.boolean().default(false)
@@ -106,7 +106,7 @@ export const rolloutListSchema = z.object({
 /** First event of a rollout. */
 export const rolloutStartSchema = z.object({ id: z.string() });
 
-/** Event with an episode: its trajectory, or its row for a trainer. */
+/** Event with an episode: the trajectory, or the row for a trainer. */
 export const rolloutEpisodeSchema = z.object({
   group: z.string(),
   trajectory: z.looseObject({

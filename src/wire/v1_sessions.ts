@@ -31,7 +31,7 @@ export const checkpointEverySchema = z.union([
   error: `must be "exec", or > 0 and <= ${MAX_EVERY_SECONDS} seconds`,
 });
 
-/** Limits of a session, within those of the server. */
+/** Limits of a session, within the limits of the server. */
 export const sessionLimitsSchema = z.strictObject({
   timeoutMs: z.number().positive().max(MAX_TIMEOUT_MS).optional()
     .describe("default and maximum of the timeoutMs of a program, in milliseconds"),
@@ -85,7 +85,7 @@ export const sessionInfoSchema = z.object({
 /** A list of sessions. */
 export const sessionListSchema = z.object({ sessions: z.array(sessionInfoSchema) });
 
-/** A longer filter may not fit in the head of a request, where each of its characters takes up to nine bytes. */
+/** A longer filter may not fit in the head of a request, where each character takes up to nine bytes. */
 const METADATA_QUERY_CHARACTERS = MAX_METADATA_BYTES + 2048;
 
 /** Filter of a list of sessions. */
@@ -125,7 +125,7 @@ export const resetSessionRequestSchema = z.strictObject({
   seed: z.int().optional(),
 }).meta({ id: "ResetSession" });
 
-/** A program that runs in a session of its own. */
+/** A program that runs in a separate session. */
 export const programRequestSchema = execRequestSchema.extend({
   seed: createSessionRequestSchema.shape.seed,
   limits: sessionLimitsSchema.optional(),

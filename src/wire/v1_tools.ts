@@ -1,5 +1,5 @@
 /**
- * The JSON of `/v1` about tools of a client, which programs of its session may call.
+ * The JSON of `/v1` about tools of a client, which programs of the client's session may call.
  *
  * @module
  */
@@ -36,14 +36,14 @@ export const sessionToolSchema = z.strictObject({
   }],
 });
 
-/** A tool of the client, as the server uses it. */
+/** A tool of the client, in the server's form. */
 export type SessionToolSpec = z.output<typeof sessionToolSchema>;
 
 /** The tools of a session. */
 export const sessionToolsSchema = z.array(sessionToolSchema).max(MAX_SESSION_TOOLS)
   .describe("functions of the client that programs may call while they are streamed");
 
-/** Id of a call: its number among the calls of its session. */
+/** Id of a call: the number among the calls of the session. */
 export const CALL_ID = /^call_([1-9]\d{0,14})$/;
 
 /** A call of a tool: the data of the event `call`. */
@@ -65,14 +65,14 @@ export const callAnswerShape = {
   }).optional().describe("makes the call raise paddock.ToolError"),
 };
 
-/** Check of an answer to a call, and its message. */
+/** Check of an answer to a call, and the message. */
 export const givesOneOf = [
   (answer: { value?: unknown; error?: unknown }): boolean =>
     ("value" in answer) !== (answer.error !== undefined),
   { message: "give either 'value' or 'error'" },
 ] as const;
 
-/** The answer to a call: the value that the tool returned, or its error. */
+/** The answer to a call: the value that the tool returned, or the error. */
 export const callAnswerSchema = z.strictObject(callAnswerShape).refine(...givesOneOf).meta({
   id: "CallAnswer",
 });

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { type TaskColumns, toFileTask } from "../../src/datasets/columns.ts";
 import { readTasks } from "../../src/datasets/read_tasks.ts";
-import { ColumnError } from "../../src/datasets/row.ts";
+import {} from "../../src/datasets/row.ts";
 import { DatasetError } from "../../src/errors.ts";
 import { gzip, toJsonLines, withFiles } from "./temp_files.ts";
 
@@ -104,10 +104,10 @@ Deno.test("toFileTask() names the columns of a row and the option, if a named co
     [{ query: "ask", system: "s" }, "the system in 's': found [ask, meta.gold]; give --system-field NAME"],
     [
       { query: "ask", keep: ["x"] },
-      "as it needs 'x' in 'x': found [ask, meta.gold]; give --keep-fields NAME",
+      "as it needs data in 'x': found [ask, meta.gold]; give --keep-fields NAME",
     ],
   ];
-  for (const [columns, says] of cases) assertThrows(() => read(row, columns), ColumnError, says);
+  for (const [columns, says] of cases) assertThrows(() => read(row, columns), SyntaxError, says);
   const twice = { query: [{ role: "system", content: "a" }, ...CHAT], sys: "b" };
   assertThrows(
     () => read(twice, { system: "sys" }),
@@ -141,37 +141,51 @@ Deno.test("readTasks() reads TSV, and CSV with semicolons or tabs, also within q
   });
 });
 
-Deno.test("readTasks() ends a file whose first rows all lack a column, and places later ones", async () => {
+Deno.test("readTasks() ends a file whose first rows all describe no task, and places later ones", async () => {
   const wrong = { text: "q", label: 1 };
   const files = {
     "short.jsonl": toJsonLines(wrong),
     "long.jsonl": toJsonLines(...Array.from({ length: 100 }, () => wrong)),
     "late.jsonl": toJsonLines(wrong, { query: "a" }, ...Array.from({ length: 20 }, () => wrong)),
     "broken.jsonl": "{oops\n{oops\n",
+    "object.jsonl": toJsonLines({ query: { text: "q" } }),
   };
   await withFiles(files, async (folder) => {
-    for (const name of ["short", "long"]) {
+    const needs = "as it needs a column with the query: found [text, label]; give --query-field";
+    const messages = {
+      short: needs,
+      long: needs,
+      broken: "as it must be JSON",
+      object: 'must be a text or a list of messages, not empty: found {"text":"q"}',
+    };
+    for (const [name, message] of Object.entries(messages)) {
       const faults: unknown[] = [];
       const tasks = readTasks(`${folder}/${name}.jsonl`, { onFault: (_, error) => void faults.push(error) });
-      const says =
-        `${name}.jsonl:1 as it needs a column with the query: found [text, label]; give --query-field`;
+      const says = `${name}.jsonl:1${message.startsWith("as") ? " " : ": query: "}${message}`;
       await assertRejects(() => Array.fromAsync(tasks), DatasetError, says);
       assertEquals(faults, []);
     }
-    for (const [name, faulty, all] of [["late", 21, 22], ["broken", 2, 2]] as const) {
-      const faults: unknown[] = [];
-      const tasks = readTasks(`${folder}/${name}.jsonl`, { onFault: (_, error) => void faults.push(error) });
-      assertEquals([(await Array.fromAsync(tasks)).length, faults.length], [all, faulty]);
-    }
+    const faults: unknown[] = [];
+    const tasks = readTasks(`${folder}/late.jsonl`, { onFault: (_, error) => void faults.push(error) });
+    assertEquals([(await Array.fromAsync(tasks)).length, faults.length], [22, 21]);
   });
 });
 
 Deno.test("toFileTask() refuses a column that is a misspelt field of a task, unless an option keeps it", () => {
   for (const column of ["anwser", "answe", "answer2", "amswer", "answers"]) {
     const row = { query: "q", [column]: "4" };
-    assertThrows(() => read(row), ColumnError, `unknown field [${column}]: 'answer' is probably meant`);
+    assertThrows(() => read(row), SyntaxError, `unknown field [${column}]: 'answer' is probably meant`);
     assertEquals(read(row, { keep: [column] }).fields, { [column]: "4" });
     assertEquals(read({ ...row, answer: "5" }).fields, { [column]: "4" });
+  }
+  for (const query of ["question", "prompt", "ask"]) {
+    const row = { [query]: "q", anwser: "4" };
+    const columns = query === "ask" ? { query } : {};
+    const says =
+      "--answer-field anwser takes it as the answer, and --keep-fields anwser keeps it for graders";
+    assertThrows(() => read(row, columns), SyntaxError, says);
+    assertEquals(read(row, { ...columns, answer: "anwser" }).answer, "4");
+    assertEquals(read({ ...row, target: "5" }, columns).fields, { anwser: "4" });
   }
   for (const column of ["tests", "level", "answer_a", "idx", "files"]) {
     assertEquals(read({ query: "q", [column]: 1 }).fields, { [column]: 1 });
@@ -186,12 +200,28 @@ Deno.test("toFileTask() reports the columns of a row that has no known format", 
   };
   assertEquals(foundIn({ query: "q", answer: "4" }), []);
   assertEquals(foundIn({ problem: "q", solution: "\\boxed{4}" }), []);
-  assertEquals(foundIn({ input: "q", target: "4" }), [{ query: "input", answer: "target" }]);
+  assertEquals(foundIn({ input: "q", target: "4" }), [{ query: "input", answer: "target", others: [] }]);
   const verl = { prompt: "q", reward_model: { ground_truth: "4" } };
-  assertEquals(foundIn(verl), [{ query: "prompt", answer: "reward_model.ground_truth" }]);
-  assertEquals(foundIn({ prompt: "q" }), [{ query: "prompt" }]);
-  assertEquals(foundIn({ a: { b: "q" }, c: 1 }, { query: "a.b", answer: "c" }), [{
-    query: "a.b",
-    answer: "c",
-  }]);
+  const others = ["reward_model.ground_truth"];
+  assertEquals(foundIn(verl), [{ query: "prompt", answer: "reward_model.ground_truth", others }]);
+  assertEquals(foundIn({ prompt: "q", id: 1, gold: "4" }), [{ query: "prompt", others: ["gold"] }]);
+  const columns = { query: "a.b", answer: "c" };
+  assertEquals(foundIn({ a: { b: "q" }, c: 1 }, columns), [{ query: "a.b", answer: "c", others: ["a.b"] }]);
+});
+
+Deno.test("toFileTask() names the paths of values inside objects and lists, as options take them", () => {
+  const row = {
+    doc: { ask: { text: "q" }, tags: ["a", "b"] },
+    gold: [{ value: "4" }, { value: "5" }],
+    one: ["x"],
+    chat: CHAT,
+  };
+  const found = "found [doc.ask.text, doc.tags, gold.0.value, one.0, chat]; give --query-field NAME";
+  assertThrows(() => read(row), SyntaxError, found);
+  assertEquals(read(row, { query: "doc.ask.text", answer: "gold.0.value" }).answer, "4");
+  const answers: [unknown, string][] = [[["4", "5"], "answer.0"], [{ a: { b: "4" } }, "answer.a.b"]];
+  for (const [answer, path] of answers) {
+    assertThrows(() => read({ question: "q", answer }), SyntaxError, `for example a path such as ${path}`);
+    assertEquals(read({ question: "q", answer }, { answer: path }).answer, "4");
+  }
 });

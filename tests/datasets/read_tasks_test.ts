@@ -82,7 +82,8 @@ const invalidRows = [
   {
     what: "a misspelt field",
     content: '{"query":"a","anwser":"1"}',
-    expected: "unknown field [anwser]: 'answer' is probably meant; --keep-fields anwser keeps it for graders",
+    expected:
+      "unknown field [anwser]: 'answer' is probably meant; --answer-field anwser takes it as the answer, and",
   },
   {
     what: "a row with other fields",

@@ -46,11 +46,16 @@ Deno.test({
   name: `paddock.Client.rollout() of Python reads rollouts of a real server${PYTHON.note}`,
   ignore: PYTHON.missing,
   async fn() {
-    await using model = new FakeServer(({ body: { messages } }) =>
-      completion({ content: messages[0].content.includes("first") ? "1" : "2" })
-    );
+    await using model = new FakeServer(({ body: { messages: [{ role, content }] } }) => {
+      const count = /^count: (.*)$/.exec(content)?.[1];
+      const code = "```python\nFINAL(sum(int(llm_query(f'count: {part}')) for part in context))\n```";
+      const reply = content.includes("first") ? "1" : "2";
+      return completion({
+        content: count === undefined ? role === "system" ? code : reply : `${count.length}`,
+      });
+    });
     const policy = `openai:${model.url}`;
-    await using serving = await Serving.start("--rollout-policy", policy, "--rollout-env", "chat");
+    await using serving = await Serving.start("--rollout-policy", policy, "--rollout-env", "chat", "rlm");
     const env = { PADDOCK_URL: serving.url, POLICY: policy };
     assertEquals(
       await runChecks("rollout_checks.py", "rollouts are checked\n", env),

@@ -52,6 +52,14 @@ while running():
     time.sleep(0.01)
 check("a rollout that is closed ends on the server", True)
 
+task = {"id": "t", "query": "How long?", "answer": "6", "fields": {"context": ["abc", "de", "f"]}}
+items = list(client.rollout(policy, [task], env="rlm", model="m", grader="exact_match"))
+check("questions of code come after their episode", [item["kind"] for item in items] == ["episode"] * 4 + ["group"])
+episode, *asked = (item["trajectory"] for item in items[:4])
+check("code asks the policy", [episode["reward"], episode["info"]["final_value"]] == [1, 6])
+parents = [{"id": episode["id"], "turn": 1, "call": number} for number in (1, 2, 3)]
+check("questions have a parent", [one["parent"] for one in asked] == parents)
+
 for wrong, kind in (({"policy": "openai:http://10.0.0.1"}, "forbidden"), ({"samples": 0}, "invalid")):
     try:
         list(client.rollout(wrong.pop("policy", policy), tasks, **{**options, **wrong}))

@@ -30,7 +30,7 @@ Deno.test("PaddockClient.gateway opens, rewards, forks and deletes sessions, and
       if (rows.length === 2) break;
     }
   })();
-  const ended = await session.reward(1, { parts: { style: 0.5 } });
+  const ended = await gateway.attach(session.id).reward(1, { parts: { style: 0.5 } });
   assertEquals([ended.status, ended.reward, ended.reward_parts], ["completed", 1, { style: 0.5 }]);
   if (copy !== undefined) await ask(test, copy);
   assertEquals((await copy?.state())?.forked_from, session.id);

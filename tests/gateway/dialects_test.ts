@@ -52,6 +52,22 @@ Deno.test("gateway answers messages of Anthropic's dialect, and continues the ro
   requireExact(rows, test.model.sampled);
 });
 
+Deno.test("gateway gives Claude Code's second request the answer of the first, whose version in the prompt differs", async () => {
+  await using test = new TestGateway((_, count) => `reply ${count}`);
+  const { key } = await test.open();
+  const send = async (billing: string, more: object) => {
+    const system = [{ type: "text", text: `x-anthropic-billing-header: cch=${billing}` }];
+    const body = { model: "m", system, messages: [{ role: "user", content: "a" }], ...more };
+    return await test.send(`${MESSAGES}?beta=true`, body, { key });
+  };
+  const cut = (await send("1", { stream: true, max_tokens: 128_000 })).body?.getReader();
+  await cut?.read();
+  await cut?.cancel();
+  const whole = await (await send("2", { max_tokens: 64_000 })).json();
+  assertEquals(whole.content, [{ type: "text", text: "reply 1" }]);
+  assertEquals(test.model.sampled.length, 1);
+});
+
 Deno.test("gateway streams messages: each block begins, changes and stops", async () => {
   await using test = new TestGateway(() => REPLIES[0] ?? "");
   const { key } = await test.open();

@@ -29,6 +29,13 @@ const BODIES: Readonly<Record<string, readonly [body: unknown, status: number]>>
     { model: "m", messages: question, tools: [{ type: "function", function: {} }] },
     400,
   ],
+  "functions of the API of 2023": [{ model: "m", messages: question, functions: [{ name: "add" }] }, 400],
+  "a bias of tokens": [{ model: "m", messages: question, logit_bias: { "50256": -100 } }, 400],
+  "several log-probabilities": [{ model: "m", messages: question, logprobs: true, top_logprobs: 5 }, 400],
+  "a template of its own": [
+    { model: "m", messages: question, chat_template_kwargs: { enable_thinking: false } },
+    400,
+  ],
   "a temperature of text": [{ model: "m", messages: question, temperature: "hot" }, 400],
   "no tokens": [{ model: "m", messages: question, max_tokens: 0 }, 400],
   "a stop of numbers": [{ model: "m", messages: question, stop: [1] }, 400],
@@ -60,6 +67,9 @@ Deno.test("gateway refuses malformed items of the other dialects", async () => {
     ["/v1/responses", { model: "m", input: "a", previous_response_id: "resp_of_another" }],
     ["/v1/responses", { model: "m", input: [{ type: "function_call_output", output: "x" }] }],
     ["/v1/responses", { model: "m", input: "a", background: true }],
+    ["/v1/responses", { model: "m", input: "a", conversation: "conv_1" }],
+    ["/v1/responses", { model: "m", input: "a", prompt: { id: "pmpt_1" } }],
+    ["/v1/messages", { model: "m", messages: [user("a")], mcp_servers: [{ url: "x" }] }],
     ["/v1/messages", { model: "m", messages: [user([{ type: "image", source: {} }])] }],
     ["/v1/messages", {
       model: "m",

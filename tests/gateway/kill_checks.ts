@@ -54,14 +54,24 @@ class MortalGateway implements AsyncDisposable {
   #child: Deno.ChildProcess | undefined;
   #read: Promise<void> | undefined;
 
-  constructor(model: MortalModel, folder: string) {
+  /** @param args command and its options, without the address */
+  constructor(args: readonly string[]) {
     const port = freePort();
     this.url = `http://127.0.0.1:${port}`;
-    this.#args = [
-      ...["run", "-A", "--quiet", "--no-check", CLI, "gateway", "--port", `${port}`, "--token", TOKEN],
-      ...["--policy", `sglang:http://127.0.0.1:${model.port}`, "--tokenizer", folder],
-      ...["--state-dir", `${folder}/state`],
-    ];
+    this.#args = ["run", "-A", "--quiet", "--no-check", CLI, ...args, "--port", `${port}`, "--token", TOKEN];
+  }
+
+  static ofAgents(model: MortalModel, folder: string): MortalGateway {
+    const policy = ["--policy", `sglang:http://127.0.0.1:${model.port}`];
+    return new MortalGateway(["gateway", ...policy, "--tokenizer", folder, "--state-dir", `${folder}/state`]);
+  }
+
+  static withSandboxes(model: MortalModel, folder: string): MortalGateway {
+    return new MortalGateway([
+      ...["serve", "--max-sessions", "2", "--state-dir", `${folder}/sandboxes`, "--hibernate-after", "1"],
+      ...["--gateway-policy", `sglang:http://127.0.0.1:${model.port}`, "--gateway-tokenizer", folder],
+      ...["--gateway-state-dir", `${folder}/state`],
+    ]);
   }
 
   async start(): Promise<void> {
@@ -145,15 +155,19 @@ function repliesOf({ messages }: InteractionResult): string[] {
   return messages.filter(({ role }) => role === "assistant").map(({ content }) => String(content));
 }
 
-Deno.test("turns survive kills of agents, the model server and the gateway, and count once", async () => {
+async function tokenizerFolder(): Promise<TempFolder> {
   const { tokenizer, config } = tinyTokenizerFiles();
-  await using folder = await TempFolder.of({
+  return await TempFolder.of({
     "tokenizer.json": JSON.stringify(tokenizer),
     "tokenizer_config.json": JSON.stringify(config),
   });
+}
+
+Deno.test("turns survive kills of agents, the model server and the gateway, and count once", async () => {
+  await using folder = await tokenizerFolder();
   await using model = new MortalModel();
   await model.start();
-  await using gateway = new MortalGateway(model, folder.path);
+  await using gateway = MortalGateway.ofAgents(model, folder.path);
   await gateway.start();
   const playing = Array.from({ length: AGENTS }, (_, at) => play(gateway.url, at));
   for (let kill = 0; kill < KILLS; kill++) {
@@ -184,4 +198,42 @@ Deno.test("turns survive kills of agents, the model server and the gateway, and 
   }
   // deno-lint-ignore no-console -- the figures of this task
   console.log({ agents: AGENTS, kills: KILLS, turns, lost: model.sampled.size - turns });
+});
+
+Deno.test("a sandbox that hibernates survives a kill of its server, and any other ends its session as lost", async () => {
+  await using folder = await tokenizerFolder();
+  await using model = new MortalModel();
+  await model.start();
+  await using server = MortalGateway.withSandboxes(model, folder.path);
+  await server.start();
+  const open = async () => {
+    const response = await send(
+      `${server.url}/v1/gateway/sessions`,
+      { task: { id: "t" }, sandbox: {} },
+      TOKEN,
+    );
+    const { id, key, sandbox } = await response.json();
+    const run = async (code: string) => {
+      const ran = await send(`${server.url}/v1/sessions/${sandbox.id}/exec`, { code }, key);
+      return [ran.status, (await ran.json()).value];
+    };
+    const chat = { model: "m", messages: [{ role: "user", content: "do" }] };
+    assertEquals((await send(`${server.url}/v1/chat/completions`, chat, key)).status, 200);
+    const test = { tests: { code: "open('note').read() == 'kept'" } };
+    const grade = () => send(`${server.url}/v1/gateway/sessions/${id}/reward`, test, TOKEN);
+    assertEquals(await run("x = 41; open('note', 'w').write('kept')"), [200, "4"]);
+    return { id, run, grade };
+  };
+  const kept = await open();
+  const states = `${folder.path}/sandboxes`;
+  const isSaved = () => [...Deno.readDirSync(states)].some(({ name }) => name.endsWith(".session.json"));
+  while (!isSaved()) await pause(50);
+  const lost = await open();
+  await server.kill();
+  await server.start();
+  assertEquals(await kept.run("x + 1, open('note').read()"), [200, "(42, 'kept')"]);
+  assertEquals((await (await kept.grade()).json()).reward, 1);
+  assertEquals((await lost.grade()).status, 409);
+  const [row] = await rowsOf(server.url, lost.id);
+  assertEquals([row?.status, row?.reward, row?.info.sandbox_lost], ["aborted", null, true]);
 });

@@ -1,5 +1,6 @@
 import { gatewayApp, type GatewayAppOptions, type GatewayHandler } from "../../src/gateway/app.ts";
-import { Gateway, type GatewayOptions } from "../../src/gateway/gateway.ts";
+import { Gateway } from "../../src/gateway/gateway.ts";
+import type { GatewayOptions } from "../../src/gateway/gateway_options.ts";
 import { modelSampler } from "../../src/gateway/model/model_sampler.ts";
 import type { InteractionResult } from "../../src/rollout/interaction.ts";
 import { TokenFormat } from "../../src/rollout/tokens/token_format.ts";

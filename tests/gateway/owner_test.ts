@@ -68,7 +68,7 @@ Deno.test("rows of all sessions stream as they end, each once, in the form of a 
     }
   };
   const ended = await next();
-  assertEquals([ended.extra_fields.session, ended.reward_score, ended.num_turns], [first.id, 1, 1]);
+  assertEquals([ended.extra_fields.session, ended.reward_score, ended.num_turns], [first.id, 1, 2]);
   await reward(second, 0);
   await test.send(`/v1/gateway/sessions/${second.id}`, undefined, { method: "DELETE" });
   const later = await next();

@@ -5,7 +5,7 @@ import { PYTHON } from "../examples/installed.ts";
 import { TestGateway, TOKEN } from "./open_gateway.ts";
 
 Deno.test({
-  name: `paddock.gateway of Python opens, rewards and reads sessions${PYTHON.note}`,
+  name: `paddock.gateway of Python opens, rewards and reads sessions, also with asyncio${PYTHON.note}`,
   ignore: PYTHON.missing,
   async fn() {
     await using test = new TestGateway(() => "It is 5.");
@@ -25,6 +25,9 @@ Deno.test({
       ["sum", "aborted"],
       ["sum", "completed"],
       ["fails", "aborted"],
+      ...Array(8).fill(["many", "completed"]),
+      ["fails", "aborted"],
+      ["last", "aborted"],
     ]);
   },
 });

@@ -62,7 +62,7 @@ export function generated(
   ids: readonly number[],
   promptTokens: number,
   finish = "stop",
-): object {
+): Readonly<Record<string, unknown>> & { readonly meta_info: object } {
   return {
     text,
     output_ids: ids,

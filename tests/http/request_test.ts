@@ -83,6 +83,14 @@ Deno.test("readBytes() returns null when a body is longer than allowed", async (
   assertEquals(await readBytes(body(), 2), null);
 });
 
+Deno.test("readBytes() returns bytes in a buffer of their size, also of chunks with large buffers", async () => {
+  const chunk = () => new Uint8Array(new ArrayBuffer(65_536), 0, 5).fill(7);
+  const bytes = await readBytes(ReadableStream.from([chunk(), chunk(), chunk()]), 100);
+  assertEquals(bytes?.buffer.byteLength, 15);
+  assertEquals(bytes, new Uint8Array(15).fill(7));
+  assertEquals((await readBytes(ReadableStream.from([]), 100))?.length, 0);
+});
+
 Deno.test("sendRequest() returns what was read, or a fault when the time is up", async () => {
   const read = async (_: unknown, body: AsyncIterable<Uint8Array<ArrayBuffer>>) => await readBytes(body, 10);
   const value = await sendRequest(() => new Response("ok"), { timeoutMs: 60_000, read });

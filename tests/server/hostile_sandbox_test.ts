@@ -51,7 +51,7 @@ Deno.test("a server handles malformed requests without an internal error", async
   assertEquals(await status("POST /v1/exec:batch", "Content-Length: 2\r\n", "\xff"), "400");
   assertEquals(await status("GET /ws", socket), "400");
   assertEquals(errors, []);
-  assertEquals(sessions.list(""), []);
+  assertEquals(sessions.directory.list(""), []);
 });
 
 Deno.test("a server hides internal error messages from clients and reports each error once", async () => {
@@ -131,7 +131,7 @@ Deno.test("a request that waits for a session of another request gets one when t
   disconnect.abort();
   assertEquals(await left, "unavailable");
   assertEquals((await stays).isNew, true);
-  assertEquals([pool.alive, sessions.list("").length], [1, 1]);
+  assertEquals([pool.alive, sessions.directory.list("").length], [1, 1]);
 });
 
 Deno.test("deleting a session aborts its program and frees its slot", async () => {

@@ -536,6 +536,8 @@ class _ThreadTransport:
             while not reading.stopped and (line := response.readline(core._MAX_RESPONSE_BYTES)):
                 room.acquire()
                 put(line)
+            if not reading.stopped and not response.isclosed():
+                raise http.client.IncompleteRead(b"")
 
         def work() -> None:
             try:

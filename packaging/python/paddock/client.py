@@ -366,7 +366,9 @@ class Client:
         second whether to stop, which ends the rollout, with ``partial=True`` after the running episodes. ``timeout`` is
         that of a block or a call, in seconds. The other options are those of ``POST /v1/rollouts`` in snake case:
         ``env``, ``model``, ``samples``, ``concurrency``, ``max_turns``, ``cut_score``, ``max_waiting``, ``resumed``,
-        ``tool_callers`` (``["code"]`` lets the code of Python blocks call the tools), ``tool_names`` and others.
+        ``tool_callers`` (``["code"]`` lets the code of Python blocks call the tools), ``tool_names`` and others. With
+        ``env="rlm"``, a recursive language model, code reads the field ``context`` of the task and asks the policy; each
+        question is an item after that of its episode, with a ``parent``.
 
         ``grader`` is the name of a grader of the server, or a function of this process, whose parameters say what it
         gets: ``completion``, ``answer``, ``task``, ``messages``, ``query``, ``fields``, ``code_calls``, or a field of the task. It

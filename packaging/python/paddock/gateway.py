@@ -7,6 +7,8 @@
         text = run_my_agent(base_url=session.openai_url, api_key=session.key)
         session.reward(1.0 if "5" in text else 0.0)
         rows = session.rows()
+
+``AsyncGateway`` has the same methods as coroutines.
 """
 
 from __future__ import annotations
@@ -14,13 +16,32 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
-from typing import Any, Mapping, Optional, Union
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Union
 
-from .client import Client, PaddockError, _in_base64, _lost
+from .client import Client, PaddockError, _in_base64, _lost, _quoted
 
-__all__ = ["Gateway", "GatewaySession"]
+if TYPE_CHECKING:
+    from .aio_gateway import AsyncGateway, AsyncGatewayHandle, AsyncGatewaySession
+
+__all__ = [
+    "AsyncGateway",
+    "AsyncGatewayHandle",
+    "AsyncGatewaySession",
+    "Gateway",
+    "GatewayHandle",
+    "GatewaySession",
+]
 
 _SESSIONS = "/gateway/sessions"
+_TESTS_SECONDS = 60.0
+
+
+def __getattr__(name: str) -> Any:
+    if not name.startswith("Async") or name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import aio_gateway  # asyncio takes a tenth of a second
+
+    return getattr(aio_gateway, name)
 
 
 class Gateway:
@@ -37,6 +58,7 @@ class Gateway:
         sample: Optional[int] = None,
         sampling: Optional[Mapping[str, Any]] = None,
         sampling_from: Optional[str] = None,
+        tool_choice: Optional[str] = None,
         rewritten: Optional[str] = None,
         idle_seconds: Optional[float] = None,
         sandbox: Optional[Mapping[str, Any]] = None,
@@ -45,16 +67,21 @@ class Gateway:
 
         With ``sandbox``, such as ``{}`` or ``{"seed": 7}``, the session has a sandbox, which ends with it.
         """
-        options = {
-            "sample": sample,
-            "sampling": sampling,
-            "sampling_from": sampling_from,
-            "rewritten": rewritten,
-            "idle_seconds": idle_seconds,
-            "sandbox": None if sandbox is None else dict(sandbox),
-        }
-        body = {"task": dict(task), **{name: value for name, value in options.items() if value is not None}}
+        body = _opening(
+            task,
+            sample=sample,
+            sampling=sampling,
+            sampling_from=sampling_from,
+            tool_choice=tool_choice,
+            rewritten=rewritten,
+            idle_seconds=idle_seconds,
+            sandbox=sandbox,
+        )
         return GatewaySession(self._client, self._client._post(_SESSIONS, body))
+
+    def attach(self, session_id: str) -> GatewayHandle:
+        """Returns a session that is open, by its id, without a request. Its key is known only to who opened it."""
+        return GatewayHandle(self._client, session_id)
 
     def sessions(self) -> list[dict[str, Any]]:
         """Returns the state of the owner's sessions."""
@@ -67,7 +94,7 @@ class Gateway:
         With ``follow``, it also yields those of sessions that end later, until the loop ends or the gateway stops, which is
         a :class:`PaddockError`.
         """
-        path = f"/gateway/rows?format={format}&follow={'true' if follow else 'false'}"
+        path = _rows_path(follow, format)
         seconds = threading.TIMEOUT_MAX if follow else self._client._answer_timeout
         with self._client._open("GET", path, None, {}, seconds) as response:
             for line in response:
@@ -93,43 +120,26 @@ class Gateway:
         return value
 
 
-class GatewaySession:
-    """One run of an agent. A ``with`` block that ends with an exception deletes the session, which is then aborted."""
+class GatewayHandle:
+    """A session, for its owner."""
 
-    def __init__(self, client: Client, opened: Mapping[str, Any]) -> None:
+    def __init__(self, client: Client, session_id: str) -> None:
         self._client = client
-        self.id: str = opened["id"]
-        self.key: str = opened["key"]
-        """API key of the agent."""
-        self.model: str = opened["model"]
-        self.openai_url: str = opened["base_urls"]["openai"]
-        """Base URL of OpenAI's SDK, and of most others."""
-        self.anthropic_url: str = opened["base_urls"]["anthropic"]
-        """Base URL of Anthropic's SDK."""
-        sandbox: Mapping[str, str] = opened.get("sandbox") or {}
-        self.sandbox_id: Optional[str] = sandbox.get("id")
-        """Id of the session's sandbox in ``/v1/sessions``."""
-        self.e2b_sandbox_id: Optional[str] = sandbox.get("e2b_id")
-        self.e2b_api_key: Optional[str] = sandbox.get("e2b_api_key")
-        """API key with which E2B's SDK opens the session's sandbox."""
-        self._path = f"{_SESSIONS}/{self.id}"
+        self.id = session_id
+        self._path = f"{_SESSIONS}/{_quoted(session_id)}"
 
     def reward(
         self, reward: Optional[float], parts: Optional[Mapping[str, Optional[float]]] = None
     ) -> dict[str, Any]:
         """Ends the session with a reward, and returns its state. ``None`` is a missing score, which is not 0."""
-        body: dict[str, Any] = {"reward": reward}
-        if parts is not None:
-            body["reward_parts"] = dict(parts)
-        return self._client._post(f"{self._path}/reward", body)
+        return self._client._post(f"{self._path}/reward", _rewarding(reward, parts))
 
     def grade(self, grader: str, file: Optional[str] = None) -> dict[str, Any]:
         """Ends the session with the score of a grader, and returns its state.
 
         The grader reads the last reply, or the ``file`` of the sandbox in its place. A file in ``.py`` is graded as a program.
         """
-        body = {"grader": grader, **({} if file is None else {"file": file})}
-        return self._client._post(f"{self._path}/reward", body)
+        return self._client._post(f"{self._path}/reward", _grading(grader, file))
 
     def test(
         self,
@@ -143,12 +153,8 @@ class GatewaySession:
         The program runs in an interpreter that the agent did not touch. Its last value is the score. Without a value, it
         passes with 1 if it raises nothing. ``output`` of the state is the end of what it printed.
         """
-        tests: dict[str, Any] = {"code": code}
-        if files is not None:
-            tests["files"] = _in_base64(files)
-        if timeout is not None:
-            tests["timeout_seconds"] = timeout
-        return self._client._post(f"{self._path}/reward", {"tests": tests}, timeout=timeout or 60.0)
+        body = _testing(code, files, timeout)
+        return self._client._post(f"{self._path}/reward", body, timeout=timeout or _TESTS_SECONDS)
 
     def fork(self, count: int = 1) -> list[GatewaySession]:
         """Opens copies, which know the turns so far, each with a copy of the sandbox."""
@@ -162,8 +168,7 @@ class GatewaySession:
 
     def rows(self) -> list[dict[str, Any]]:
         """Returns the rows for a trainer. Those of a session that has not ended have the status ``aborted``."""
-        lines = self._client._request("GET", f"{self._path}/rows").decode().split("\n")
-        return [json.loads(line) for line in lines if line]
+        return _rows(self._client._request("GET", f"{self._path}/rows"))
 
     def delete(self) -> None:
         """Ends the session, unless it has ended, and frees its memory. A session that is gone is no error."""
@@ -173,9 +178,74 @@ class GatewaySession:
             if error.kind != "not_found":
                 raise
 
+
+class GatewaySession(GatewayHandle):
+    """One run of an agent. A ``with`` block that ends with an exception deletes the session, which is then aborted."""
+
+    def __init__(self, client: Client, opened: Mapping[str, Any]) -> None:
+        super().__init__(client, opened["id"])
+        _set_access(self, opened)
+
+    key: str
+    """API key of the agent."""
+    model: str
+    openai_url: str
+    """Base URL of OpenAI's SDK, and of most others."""
+    anthropic_url: str
+    """Base URL of Anthropic's SDK."""
+    sandbox_id: Optional[str]
+    """Id of the session's sandbox in ``/v1/sessions``."""
+    e2b_sandbox_id: Optional[str]
+    e2b_api_key: Optional[str]
+    """API key with which E2B's SDK opens the session's sandbox."""
+
     def __enter__(self) -> GatewaySession:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is not None:
             self.delete()
+
+
+def _set_access(session: Any, opened: Mapping[str, Any]) -> None:
+    """Sets what an agent needs to use a session."""
+    session.key = opened["key"]
+    session.model = opened["model"]
+    session.openai_url = opened["base_urls"]["openai"]
+    session.anthropic_url = opened["base_urls"]["anthropic"]
+    sandbox: Mapping[str, str] = opened.get("sandbox") or {}
+    session.sandbox_id = sandbox.get("id")
+    session.e2b_sandbox_id = sandbox.get("e2b_id")
+    session.e2b_api_key = sandbox.get("e2b_api_key")
+
+
+def _opening(task: Mapping[str, Any], *, sandbox: Optional[Mapping[str, Any]], **options: Any) -> dict[str, Any]:
+    options["sandbox"] = None if sandbox is None else dict(sandbox)
+    return {"task": dict(task), **{name: value for name, value in options.items() if value is not None}}
+
+
+def _rewarding(reward: Optional[float], parts: Optional[Mapping[str, Optional[float]]]) -> dict[str, Any]:
+    return {"reward": reward, **({} if parts is None else {"reward_parts": dict(parts)})}
+
+
+def _grading(grader: str, file: Optional[str]) -> dict[str, Any]:
+    return {"grader": grader, **({} if file is None else {"file": file})}
+
+
+def _testing(
+    code: str, files: Optional[Mapping[str, Union[str, bytes]]], timeout: Optional[float]
+) -> dict[str, Any]:
+    tests: dict[str, Any] = {"code": code}
+    if files is not None:
+        tests["files"] = _in_base64(files)
+    if timeout is not None:
+        tests["timeout_seconds"] = timeout
+    return {"tests": tests}
+
+
+def _rows_path(follow: bool, format: str) -> str:
+    return f"/gateway/rows?format={_quoted(format)}&follow={'true' if follow else 'false'}"
+
+
+def _rows(contents: bytes) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in contents.decode().split("\n") if line]

@@ -8,7 +8,7 @@ export type ContentKind = "text" | "empty" | "null";
 
 /** Form in which a template shows native tool calls. */
 export interface CallForm {
-  /** Type of `arguments`: an object, as transformers recommends, or JSON text, as OpenAI's API has it. */
+  /** Type of `arguments`: an object, as transformers recommends, or JSON text, as in OpenAI's API. */
   readonly arguments: "object" | "text";
   /** Content of a message without text. DeepSeek V3's first template shows calls only if the content is null. */
   readonly content: "" | null;
@@ -20,7 +20,7 @@ const ID = "zq7calli"; // with a digit, nine letters and digits, which Mistral's
 const VALUE = "zq7value";
 const TEXT = "zq7text";
 
-/** Place of a message with calls in its chat: before others, at the end, or at the end before a generation prompt. */
+/** Place of a message with calls in a chat: before others, at the end, or at the end before a generation prompt. */
 export type CallPosition = "middle" | "last" | "prompted";
 
 /** Parts of a message with calls, for which {@linkcode findCallForm} finds a form. */
@@ -33,13 +33,13 @@ export interface WantedCalls {
 }
 
 /**
- * Finds the form in which a template shows native calls, by rendering small chats: their arguments must be in the text,
- * or, if the template never shows arguments, their names or ids. A message in the middle of a chat is tried before
- * results, or, if the template rejects them, before a question.
+ * Finds the form in which a template shows native calls, by rendering small chats: the text must contain the calls'
+ * arguments, or, if the template never shows arguments, the names or ids. A message in the middle of a chat is tried
+ * before results, or, if the template rejects results, before a question.
  *
- * The argument's own type comes first, and the content as the message has it: transformers passes both unchanged. The
- * other form is used if the template raises an error for the first one or drops the calls. QwQ's template, for example,
- * accepts null only in the last message.
+ * The argument's own type and the message's own content come first: transformers passes both unchanged. The other form is
+ * used if the template raises an error for the first form or drops the calls. QwQ's template, for example, accepts null
+ * only in the last message.
  *
  * @returns `undefined` if the template drops the calls in every form.
  */
@@ -78,8 +78,8 @@ export function findCallForm(
 export type ShownName = "name" | "id" | "nothing";
 
 /**
- * Finds what shows the name of a call. Kimi K2's first template shows only the ids of calls, which have the names:
- * `functions.name:0`. A template that refuses a chat ending with a call counts as one that shows names.
+ * Finds how the template shows the name of a call. Kimi K2's first template shows only the ids of calls, which have the
+ * names: `functions.name:0`. A template that refuses a chat ending with a call counts as a template that shows names.
  */
 export function findShownName({ template, variables }: ProbedTemplate, form: CallForm): ShownName {
   const message = { role: "assistant", content: form.content, tool_calls: [probeCall(0, form)] };
@@ -115,7 +115,7 @@ export function toTemplateArguments(
   return objectOf(args) ?? args;
 }
 
-/** Returns the object that a JSON text is, with the digits of its numbers; `undefined` for another text. */
+/** Returns the object of a JSON text, with the digits of all numbers; `undefined` for another text. */
 export function objectOf(json: string): unknown {
   try {
     const value = parseUntrustedJson(json);
@@ -126,7 +126,7 @@ export function objectOf(json: string): unknown {
   }
 }
 
-/** Returns a value as Python's `json.dumps(value, ensure_ascii=False)` writes it. */
+/** Returns the text of Python's `json.dumps(value, ensure_ascii=False)`. */
 function pythonJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(pythonJson).join(", ")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";

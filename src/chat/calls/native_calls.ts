@@ -24,11 +24,13 @@ export interface CallContext {
   readonly position: CallPosition;
 }
 
-/** Form in which one template shows native tool calls and their results. Its properties are found by small chats, once. */
+/**
+ * Form in which a template shows native tool calls and their results. Small chats find the properties of the form, once.
+ */
 export class NativeCalls {
   readonly #probed: ProbedTemplate;
   readonly #forms = new Map<string, CallForm | undefined>();
-  /** Token with which the template ends a message that calls tools, if it has one. */
+  /** Token with which the template ends a message that calls tools, if there is such a token. */
   readonly end: string | undefined;
   #isNeeded: boolean | undefined;
   #isNamed: boolean | undefined;
@@ -44,7 +46,7 @@ export class NativeCalls {
     return this.#isNeeded ??= needsCallsBeforeResults(this.#probed);
   }
 
-  /** True if the template writes the id of a call in its result. */
+  /** True if the template writes the id of a call in the call's result. */
   get isNamedInResults(): boolean {
     return this.#isNamed ??= namesCallsInResults(this.#probed);
   }
@@ -114,7 +116,8 @@ export class NativeCalls {
 
 /**
  * True if a text has the calls in elements `<tool_call>`, so that they stay although the template drops native calls.
- * Families write the calls inside differently: each call must have its name there, and the names of its arguments.
+ * Families write the calls inside differently: the text of each call must have the call's name and the names of the
+ * arguments.
  */
 function hasCalls(text: string, calls: readonly ToolCall[]): boolean {
   const inner = [...text.matchAll(/<tool_call>(.*?)<\/tool_call>/gs)].map(([, inner]) => inner).join("\n");

@@ -28,7 +28,7 @@ export class PythonValueError extends TemplateError {
   override readonly name = "ValueError";
 }
 
-/** A use of an undefined value other than printing, iterating or testing it. */
+/** A use of an undefined value other than printing, iterating or testing the value. */
 export class UndefinedError extends TemplateError {
   override readonly name = "UndefinedError";
 }
@@ -38,7 +38,10 @@ export class TemplateLimitError extends TemplateError {
   override readonly name = "TemplateLimitError";
 }
 
-/** A result of Python that has no fixed text, or that Paddock does not compute. Rendering fails, as any text would be wrong. */
+/**
+ * A result of Python that has no fixed text, or that Paddock does not compute. Rendering fails, as any text would be
+ * wrong.
+ */
 export class UnsupportedError extends TemplateError {
   override readonly name = "UnsupportedError";
 }

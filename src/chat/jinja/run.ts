@@ -13,7 +13,7 @@ export interface GenerationMarks {
   readonly end: string;
 }
 
-/** The state of one rendering: its text, and what it may still use. */
+/** The state of a rendering: the text, and the remaining budget. */
 export class Run {
   /** Text that has been written to the innermost buffer. */
   out = "";
@@ -36,7 +36,7 @@ export class Run {
     if (this.#steps < 0) throw limitError(`take at most ${MAX_STEPS} steps`);
   }
 
-  /** Counts characters of a text, before it is made. */
+  /** Counts characters of a text, before the text is made. */
   grow(characters: number): void {
     this.#characters -= characters;
     if (this.#characters < 0) throw limitError(`build at most ${MAX_CHARACTERS} characters`);
@@ -51,7 +51,7 @@ export class Run {
     return result;
   }
 
-  /** Returns the text that a function writes, and leaves it out of the output. */
+  /** Returns the text that a function writes, and leaves the text out of the output. */
   capture(write: () => void): string {
     const outer = this.out;
     this.out = "";

@@ -26,10 +26,11 @@ export interface RenderTemplateOptions {
 }
 
 /**
- * A chat template in Jinja, whose results are those of Jinja2 in the set-up of transformers' `render_jinja_template`:
+ * A chat template in Jinja, with the results of Jinja2 in the set-up of transformers' `render_jinja_template`:
  * a sandbox with `trim_blocks` and `lstrip_blocks`, loop controls, `{% generation %}`, and values of Python.
  *
- * The template may come from a stranger. It reaches no object of JavaScript, and its steps, text and depth are bounded.
+ * The template may come from a stranger. A template reaches no object of JavaScript, and steps, text and depth are
+ * bounded.
  */
 export class Template {
   /** True if the template marks parts with `{% generation %}`. */
@@ -55,7 +56,7 @@ export class Template {
   /**
    * Renders the template with variables, which are data of JSON.
    *
-   * @throws {TemplateError} if the template raises an error, or takes more than it may.
+   * @throws {TemplateError} if the template raises an error, or exceeds a bound.
    */
   render(variables: Readonly<Record<string, unknown>>, options: RenderTemplateOptions = {}): string {
     const { marks = { start: "", end: "" }, now = () => new Date() } = options;

@@ -17,7 +17,7 @@ export const ELEMENT_REGIONS: CallRegions = {
 /** Name of the elements of a list. */
 const ITEM = "item";
 
-/** Value of an element: its text, or the values of the elements in it. */
+/** Value of an element: the text, or the values of the inner elements. */
 type ElementValue = string | ElementValue[] | { [name: string]: ElementValue };
 
 /** True if a chat template writes calls as MiniMax M3's does. */
@@ -27,7 +27,7 @@ export function isElementTemplate(source: string): boolean {
 
 /**
  * Finds the calls in a text of MiniMax M3: `<tool_call><invoke name="n"><key>value</key></invoke></tool_call>` with a mark
- * before each tag. Objects and lists are nested elements, and those of a list have the name `item`.
+ * before each tag. Objects and lists are nested elements; elements of a list have the name `item`.
  *
  * @param most Maximum number of calls. Text after them is not searched.
  */

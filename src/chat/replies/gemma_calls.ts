@@ -10,11 +10,11 @@ const QUOTE = '<|"|>';
 const NAME = /[^\s{}<>]{1,256}/y;
 const KEY = /[^\s:,{}[\]<>]+/y;
 const SCALAR = /null|true|false|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-/** Null, as Gemma 4's first templates write it in earlier calls. */
+/** Null, in the form of Gemma 4's first templates in earlier calls. */
 const NONE = /None\b/y;
 const SPACE = /\s*/y;
 
-/** A call in the syntax of Gemma 4, or the reason why it could not be read. */
+/** A call in the syntax of Gemma 4, or the reason why the call could not be read. */
 export interface GemmaCall {
   readonly name: string;
   /** Arguments as JSON text. */
@@ -29,7 +29,7 @@ export function isGemmaTemplate(source: string): boolean {
 
 /**
  * Finds the calls in a text of Gemma 4: `<|tool_call>call:name{key:value}<tool_call|>`. Strings stand between `<|"|>`;
- * keys of the arguments are bare, and those of nested objects are strings.
+ * keys of the arguments are bare, and keys of nested objects are strings.
  *
  * @param most Maximum number of calls. Text after them is not searched.
  */
@@ -47,7 +47,7 @@ export function findGemmaCalls(text: string, most = 1_000): { text: string; call
   return { text: rest + text.slice(at), calls };
 }
 
-/** Splits a reply of Gemma 4 into the fields of its template. A call that cannot be read stays text. */
+/** Splits a reply of Gemma 4 into the fields of the template. A call that cannot be read stays text. */
 export function splitGemmaReply(text: string): { content: string; calls?: readonly ToolCall[] } {
   const found = findGemmaCalls(text);
   if (found.calls.length === 0 || found.calls.some(({ fault }) => fault !== undefined)) {
@@ -57,8 +57,8 @@ export function splitGemmaReply(text: string): { content: string; calls?: readon
 }
 
 /**
- * Reads the result of a call, `response:name{value:text}`. A result with other fields is given as JSON, and one that
- * cannot be read as it stands.
+ * Reads the result of a call, `response:name{value:text}`. A result with other fields is given as JSON; a result
+ * that cannot be read is given unchanged.
  */
 export function readGemmaResult(text: string): { name?: string; content: string } {
   const start = text.indexOf(RESULT);

@@ -3,7 +3,7 @@ import { exactText } from "../../numbers/exact_numbers.ts";
 import type { ToolCall } from "../../message.ts";
 
 /**
- * One message of a text in harmony, the format of gpt-oss. A reply consists of several: thoughts in the channel
+ * A message of a text in harmony, the format of gpt-oss. A reply consists of several: thoughts in the channel
  * `analysis`, calls and text before calls in `commentary`, the answer in `final`.
  */
 export interface HarmonyMessage {
@@ -15,7 +15,7 @@ export interface HarmonyMessage {
   /** Type of the content, such as `json`. */
   readonly contentType?: string | undefined;
   readonly content: string;
-  /** Token that ended the message; left out if the text ends before it. */
+  /** Token that ended the message; left out if the text ends before that token. */
   readonly end?: HarmonyEnd | undefined;
 }
 
@@ -36,7 +36,7 @@ export function isHarmonyTemplate(source: string): boolean {
 
 /**
  * Parses a text in harmony, as sampled after `<|start|>assistant` or as a complete chat. A text that does not begin with
- * a header of harmony is one message of the assistant without a channel, up to the first token of harmony.
+ * a header of harmony is a message of the assistant without a channel, up to the first token of harmony.
  *
  * The recipient may stand before or after the channel, and the content's type after `<|constrain|>` or alone: gpt-oss
  * writes all of these. Source: OpenAI's "harmony response format" and openai-harmony 0.0.8.
@@ -59,7 +59,7 @@ export function parseHarmony(text: string): HarmonyMessage[] {
   return messages;
 }
 
-/** True for the start of a message that was cut off before its content, or a generation prompt. */
+/** True for the start of a message that was cut off before the content, or a generation prompt. */
 function isHeader(text: string, isStarted: boolean): boolean {
   if (text.trim() === "") return true;
   return text.includes("<|channel|>") || (isStarted && /^\S+(?:\s+to=\S*)?\s*$/.test(text));

@@ -5,8 +5,8 @@ import { type HarmonyMessage, parseHarmony, toHarmonyCall } from "./harmony.ts";
 const FUNCTIONS = "functions.";
 
 /**
- * Parses a chat that gpt-oss's template rendered. The messages of a reply become one: thoughts as `reasoning_content`,
- * calls as `tool_calls`, the rest as content. A result's content is the text that its JSON holds.
+ * Parses a chat that gpt-oss's template rendered. The messages of a reply become one message: thoughts as
+ * `reasoning_content`, calls as `tool_calls`, the rest as content. A result's content is the text in the result's JSON.
  *
  * @throws {SyntaxError} if the text contains no message.
  */

@@ -8,7 +8,7 @@ const CALL =
   /^\s*<\|tool_call_begin\|>\s*((?:functions\.)?([^\s:<]+)(?::\d+)?)\s*<\|tool_call_argument_begin\|>(.*)$/s;
 
 /**
- * Splits a reply of Kimi K2 into the fields of its template, which names the ids of calls in their results. Calls that
+ * Splits a reply of Kimi K2 into the fields of the template, which names the ids of calls in their results. Calls that
  * cannot be read stay text.
  */
 export function splitKimiReply(text: string): { content: string; calls?: readonly ToolCall[] } {

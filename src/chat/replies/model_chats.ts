@@ -9,13 +9,13 @@ import type { ReplyParts } from "./reply_format.ts";
 interface ChatSyntax {
   /** Texts that show that a template writes this syntax. */
   readonly marks: readonly string[];
-  /** Start of a turn; the first group names its speaker. */
+  /** Start of a turn; the first group names the speaker. */
   readonly start: RegExp;
-  /** Token that ends a turn, if there is one. */
+  /** Token that ends a turn, if there is such a token. */
   readonly end?: string;
   /** True if the text before the first turn is the system message. */
   readonly opensWithSystem?: boolean;
-  /** Splits a reply into its text and calls. */
+  /** Splits a reply into text and calls. */
   readonly split: (text: string) => ReplyParts;
   /** Returns the messages of a turn. */
   readonly read: (turn: Turn, syntax: ChatSyntax) => Message[];
@@ -29,7 +29,7 @@ interface Turn {
 
 const THOUGHT_END = "</think>";
 
-/** The result of a call. One released template writes a backslash and n in place of the line end. */
+/** The result of a call. A released template writes a backslash and n in place of the line end. */
 const KIMI_RESULT = /^\s*## Return of ([^\n\\]*)(?:\n|\\n)(.*)$/s;
 
 const DEEPSEEK_END = "<｜end▁of▁sentence｜>";
@@ -98,7 +98,7 @@ function parseChat(text: string, syntax: ChatSyntax): Message[] {
     const whole = text.slice(index + header.length, next);
     const stop = end === undefined ? -1 : whole.lastIndexOf(end);
     const body = stop < 0 ? whole : whole.slice(0, stop);
-    // without a token for the end of a turn, nothing shows that the last one was cut off
+    // without a token for the end of a turn, nothing shows that the last turn was cut off
     messages.push(...syntax.read({ speaker, body, isClosed: stop >= 0 || end === undefined }, syntax));
   }
   return messages;
@@ -109,7 +109,7 @@ function readTurn({ speaker, body, isClosed }: Turn, syntax: ChatSyntax): Messag
   return [{ role: speaker, content: body.trim() }];
 }
 
-/** Reads a reply. A turn without text is a generation prompt, unless its end is written. */
+/** Reads a reply. A turn without text is a generation prompt, unless the end is written. */
 function readReply(body: string, isClosed: boolean, { end, split }: ChatSyntax): Message[] {
   const { thoughts, rest } = splitThoughts(body.trim());
   const { content, calls } = split(rest);
@@ -147,7 +147,8 @@ function readGemmaTurn({ speaker, body, isClosed }: Turn, syntax: ChatSyntax): M
     if (result.trim() !== "") messages.push({ role: "tool", ...readGemmaResult(result) });
     rest = end < 0 ? "" : rest.slice(end + closing.length);
   }
-  // a reply after results has no header, so that only the token at the end of the one before shows where it starts
+  // a reply after results has no header, so that only the token at the end of the previous turn shows where the reply
+  // starts
   const parts = rest.split(syntax.end ?? "").filter((part) => part.trim() !== "");
   if (parts.length === 0 && messages.length === 0) parts.push("");
   return [
@@ -167,7 +168,7 @@ function readGemmaReply(body: string, isClosed: boolean, syntax: ChatSyntax): Me
   return readReply(`<think>${thoughts}${THOUGHT_END}${rest}`, isClosed, syntax);
 }
 
-/** Reads a turn of DeepSeek, whose replies follow results without a token of their own. */
+/** Reads a turn of DeepSeek, whose replies follow results without a token between them. */
 function readDeepseekTurn({ speaker, body, isClosed }: Turn, syntax: ChatSyntax): Message[] {
   if (speaker === "User") return [{ role: "user", content: body }];
   if (speaker === "tool▁output▁begin") return [{ role: "tool", content: body }];
@@ -203,7 +204,7 @@ function readKimiTurn(turn: Turn, syntax: ChatSyntax): Message[] {
   return [{ role: "tool", content, tool_call_id: id, ...(name !== undefined && { name }) }];
 }
 
-/** Returns the texts between two marks, in one pass. */
+/** Returns the texts between two marks, in a single pass. */
 function textsBetween(text: string, open: string, close: string): string[] {
   const texts: string[] = [];
   for (let at = text.indexOf(open); at >= 0;) {

@@ -7,7 +7,7 @@ const MAX_PARAMETERS = 1_000;
 /** Maximum number of closing tags that are tried as the end of a value. */
 const MAX_ENDS = 1_000;
 
-/** A call whose values are text, or objects and lists with text, or the reason why it could not be read. */
+/** A call whose values are text, or objects and lists with text, or the reason why the call could not be read. */
 export interface ParameterCall {
   /** Name of the tool; left out if the call has none. */
   readonly name?: string;
@@ -19,14 +19,14 @@ export interface ParameterCall {
 
 /** Syntax of calls whose parameters are elements with text. */
 export interface ParameterSyntax {
-  /** Text before a call or a group of calls, and after it. */
+  /** Text before and after a call or a group of calls. */
   readonly open: string;
   readonly close: string;
-  /** Start of a call, at an index; the first group is its name. */
+  /** Start of a call, at an index; the first group is the call's name. */
   readonly call: RegExp;
   /** End of a call. */
   readonly callEnd: RegExp;
-  /** Start of a parameter; the first group is its name, and the second, if any, `false` for a value that is JSON. */
+  /** Start of a parameter; the first group is the name, and the second, if any, `false` for a value that is JSON. */
   readonly parameter: RegExp;
   /** Text after a parameter's value. */
   readonly parameterEnd: string;
@@ -65,7 +65,7 @@ export const MINIMAX_SYNTAX: ParameterSyntax = {
 /** Text before the names of DeepSeek's tags, from V3.2 on. */
 export const DSML = "｜DSML｜";
 
-/** Syntax of DeepSeek V3.2, in which a parameter says whether its value is text or JSON. */
+/** Syntax of DeepSeek V3.2, in which a parameter says whether the value is text or JSON. */
 const DSML_SYNTAX: ParameterSyntax = {
   open: "<｜DSML｜function_calls>",
   close: "</｜DSML｜function_calls>",
@@ -129,8 +129,8 @@ export function findParameterCalls(
 }
 
 /**
- * Splits a reply into its text and the calls that were found. A call that cannot be read stays text, and so do those
- * beside it.
+ * Splits a reply into text and the found calls. A call that cannot be read stays text, together with all calls beside
+ * the call.
  */
 export function splitFoundCalls(
   text: string,
@@ -180,7 +180,7 @@ function faulty(name: string, fault: string): ParameterCall {
   return { name, arguments: {}, fault };
 }
 
-/** Returns the index of the end of a value: one after which another parameter or the end of the call follows. */
+/** Returns the index of the end of a value, after which another parameter or the end of the call follows. */
 function valueEnd(
   text: string,
   start: number,
@@ -196,7 +196,7 @@ function valueEnd(
   return first;
 }
 
-/** Returns a value whose parameter says whether it is text. A value that is not JSON stays text. */
+/** Returns a value whose parameter says whether the value is text. A value that is not JSON stays text. */
 function markedValue(value: string, isText: string): unknown {
   if (isText === "true") return value;
   try {

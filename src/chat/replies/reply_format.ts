@@ -20,9 +20,10 @@ export interface ReplyParts {
 }
 
 /**
- * Returns the function that splits a reply for a template whose fields must be given apart: gpt-oss's refuses channels in
- * a content, Gemma 4's, DeepSeek V3.2's, MiniMax M2's and M3's show results only after calls, and Kimi K2's names the ids of calls in
- * results. Other templates take thoughts and calls as part of the content, and get `undefined`.
+ * Returns the function that splits a reply for a template whose fields must be given apart: gpt-oss's template refuses
+ * channels in a content, Gemma 4's, DeepSeek V3.2's, MiniMax M2's and M3's show results only after calls, and Kimi K2's
+ * template names the ids of calls in results. Other templates take thoughts and calls as part of the content, and get
+ * `undefined`.
  */
 export function replySplitterOf(source: string): ((text: string) => ReplyParts) | undefined {
   if (isHarmonyTemplate(source)) return splitHarmonyReply;

@@ -10,7 +10,7 @@ interface ThoughtTag {
   /** Opening tag, as the source of a pattern without groups. */
   readonly open: string;
   readonly close: string;
-  /** True if the prompt can open the thought, so that a closing tag without an opening one ends it. */
+  /** True if the prompt can open the thought, so that a closing tag without an opening tag ends the thought. */
   readonly opensInPrompt: boolean;
 }
 
@@ -36,7 +36,7 @@ const OPENING = new RegExp(THOUGHT_TAGS.map(({ open }) => `(${open})`).join("|")
 /** Closing tag of a thought that can begin with the reply. */
 export const THOUGHT_END: RegExp = new RegExp(PROMPTED.map(({ close }) => close).join("|"), "i");
 const CLOSINGS = THOUGHT_TAGS.map(({ close }) => new RegExp(close, "i"));
-/** Start of a reply in channels, as gpt-oss writes it. */
+/** Start of a reply in channels, as by gpt-oss. */
 const HARMONY = /^\s*(?:<\|start\|>assistant[^<]*)?<\|channel\|>/;
 
 /** An opening tag. */
@@ -77,7 +77,7 @@ export interface ReplyPart {
 export interface CallRegions {
   /** Start of a call. Must match no empty text. */
   readonly open: RegExp;
-  /** End of a call; without it, a call reaches to the end of the reply. */
+  /** End of a call. Without an end, a call reaches to the end of the reply. */
   readonly close?: string | undefined;
   /** Start of a call without tags, which fills the rest of the reply outside of thoughts. */
   readonly bare?: RegExp | undefined;
@@ -86,7 +86,7 @@ export interface CallRegions {
 }
 
 /**
- * Splits a reply at its thoughts. A closing tag without an opening tag ends a thought that began with the reply, as for
+ * Splits a reply at the thoughts. A closing tag without an opening tag ends a thought that began with the reply, as for
  * prompts that end in `<think>`. A thought without a closing tag reaches to the end. Time is linear in the length.
  */
 export function splitThoughts(reply: string, calls?: CallRegions): ReplyPart[] {
@@ -122,7 +122,7 @@ class ThoughtSplitter {
     return this.#parts;
   }
 
-  /** Reads a thought that began with the reply: its closing tag comes before opening tags. */
+  /** Reads a thought that began with the reply: the closing tag comes before opening tags. */
   #readPromptedThought(): void {
     const closings = new Finder(this.#text, THOUGHT_END);
     for (;;) {

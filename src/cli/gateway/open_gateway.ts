@@ -1,11 +1,13 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts";
-import { Gateway, type GatewayOptions } from "../../gateway/gateway.ts";
+import { Gateway } from "../../gateway/gateway.ts";
+import type { GatewayOptions } from "../../gateway/gateway_options.ts";
 import {
   type ModelSampler,
   modelSampler,
   type ModelSamplerOptions,
 } from "../../gateway/model/model_sampler.ts";
-import type { RewrittenMode } from "../../gateway/session/gateway_session.ts";
+import { CALL_SYNTAXES } from "../../gateway/grammar/call_syntaxes.ts";
+import type { RewrittenMode } from "../../gateway/session/session_options.ts";
 import { GraderPool } from "../../rewards/worker/grader_pool.ts";
 import { TokenFormat } from "../../rollout/tokens/token_format.ts";
 import type { TokenMode } from "../../rollout/tokens/turn_writers.ts";
@@ -89,6 +91,7 @@ export async function openGateway(
     new Gateway({
       sampler,
       parser: style.parser(),
+      callSyntax: CALL_SYNTAXES[calls],
       format,
       mode,
       rewritten: flags.rewritten,

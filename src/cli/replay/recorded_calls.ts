@@ -1,6 +1,6 @@
 import { MAX_TIMER_MS } from "../../async/abort.ts";
 import { ToolError } from "../../errors.ts";
-import { parseExact } from "../../numbers/exact_numbers.ts";
+import { isLargeInteger, parseExact } from "../../numbers/exact_numbers.ts";
 import type { ToolRecord, Trajectory } from "../../rollout/trajectory.ts";
 import { type CodeToolNames, type CodeToolSpec, isCodeToolSpec } from "../../tools/code_mode/python_names.ts";
 import type { Tool, ToolContext } from "../../tools/tool.ts";
@@ -156,7 +156,7 @@ function keyOf({ tool, arguments: args }: NamedCall): string {
 /** Large integers are text, as in a row that was read. */
 function jsonOf(value: unknown, isSorted = false): string {
   return JSON.stringify(value, (_key, member) => {
-    if (typeof member === "bigint") return String(member);
+    if (typeof member === "bigint" || isLargeInteger(member)) return String(BigInt(member));
     if (!isSorted || typeof member !== "object" || member === null || Array.isArray(member)) return member;
     return Object.fromEntries(Object.entries(member).sort(([a], [b]) => a < b ? -1 : 1));
   });

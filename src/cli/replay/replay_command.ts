@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import type { Env } from "../../envs/env.ts";
+import type { AnswerSubCall } from "../../envs/rlm/recursive_env.ts";
 import { MAX_TIMER_MS } from "../../async/abort.ts";
 import { scriptedPolicy } from "../../policy/scripted.ts";
 import type { EnvFile } from "../../plugins/env_file.ts";
@@ -18,7 +19,7 @@ import { requireReadable, toInputPath } from "../input.ts";
 import { currentIo } from "../io.ts";
 import { collectValues, lookUp, nameOption, parseWholeNumber } from "../options.ts";
 import { writeText } from "../output.ts";
-import { ENVS, type FileEnvFlags, openEnvFile } from "../rollout/envs.ts";
+import { ENVS, type FileEnvFlags, openEnvFile, rlmEnv } from "../rollout/envs.ts";
 import { isPluginPath } from "../rollout/plugins.ts";
 import { pythonProfileOption } from "../rollout/python_files.ts";
 import { openTools, type RunTools, type ToolFlags } from "../rollout/tools.ts";
@@ -39,6 +40,7 @@ import {
   repliesOf,
 } from "./compare.ts";
 import { recordedTools } from "./recorded_calls.ts";
+import { isQuestion, replayedRows } from "./replayed_rows.ts";
 
 interface ReplayFlags extends SandboxFlags, ToolFlags, FileEnvFlags, RunnableBlocks {
   /** File of the env. */
@@ -55,8 +57,9 @@ Calls of tools that the code made are answered from the row, without the tools. 
 is printed. A call whose result the row has not completely is answered by the tool, which then must be given.
 
 Give the --profile, --env FILE, --env-allow, --tool, --mcp, --tool-callers, --calls, --timeout-ms, --run-unlabeled,
---run-thoughts and --python-profile of the rollout. Rows of the envs python, tools and chat and of an env in a file can be
-replayed, and those of tau-bench and workspaces cannot.
+--run-thoughts and --python-profile of the rollout. Rows of the envs python, tools, chat and rlm and of an env in a file can
+be replayed, and those of tau-bench and workspaces cannot. Questions of code in the env rlm are answered from their rows,
+which follow after that of their episode.
 
 Examples:
   paddock replay runs/a.jsonl:3
@@ -113,18 +116,18 @@ async function runReplay(row: string, flags: ReplayFlags, signal: AbortSignal): 
   let at = 0;
   let replayed = 0;
   let different = 0;
-  for await (const trajectory of readSavedEpisodes(path)) {
+  for await (const { trajectory, row, answer } of replayedRows(readSavedEpisodes(path))) {
     signal.throwIfAborted();
-    if (number !== undefined && ++at !== number) continue;
+    at = Math.max(at, row);
+    if (number === undefined ? isQuestion(trajectory) : row !== number) continue;
     requireReplayable(trajectory, { tools, file });
     if (replayed++ === 0) await prepareImage(profile, { cacheDir, signal });
-    const makeEnv = () => makeReplayEnv(trajectory, parts);
+    const makeEnv = () => makeReplayEnv(trajectory, { ...parts, answer });
     const differences = await replay(trajectory, makeEnv, signal);
     if (differences.length > 0) different++;
-    const label = number ?? replayed;
     await writeText(
       currentIo().stdout,
-      json ? toJson(trajectory, label, differences) : toText(trajectory, label, differences),
+      json ? toJson(trajectory, row, differences) : toText(trajectory, row, differences),
     );
     if (number !== undefined) break;
   }
@@ -162,10 +165,16 @@ interface ReplayParts {
   readonly pool: () => SessionPool;
   readonly parser: () => ToolCallParser;
   readonly limits: RunnableBlocks & { readonly timeoutMs: number };
+  /** Answers the questions of an episode whose code asks. */
+  readonly answer?: AnswerSubCall | undefined;
 }
 
-function makeReplayEnv(trajectory: Trajectory, { file, tools, pool, parser, limits }: ReplayParts): Env {
+function makeReplayEnv(
+  trajectory: Trajectory,
+  { file, tools, pool, parser, limits, answer }: ReplayParts,
+): Env {
   const maxTurns = trajectory.turns;
+  if (answer !== undefined) return rlmEnv({ pool: pool(), maxTurns, timeoutMs: limits.timeoutMs, answer });
   if (file !== undefined) {
     return fileEnv(file, {
       ...limits,
@@ -217,11 +226,15 @@ function runsPython({ toolResults }: Trajectory, tools: RunTools | undefined): b
 }
 
 function requireReplayable(
-  { task, toolResults, turns, versions }: Trajectory,
+  trajectory: Trajectory,
   { tools, file }: Pick<ReplayParts, "tools" | "file">,
 ): void {
+  const { task, toolResults, turns, versions, parent } = trajectory;
   const other = toolResults.find(({ tool }) => tool !== "python");
   const start = `Cannot replay the episode of task '${task.id}'`;
+  if (isQuestion(trajectory)) {
+    throw new UsageError(`${start} as it is a question of the episode '${parent?.id}': give the row of that`);
+  }
   const { env } = versions;
   const own = file?.description.name;
   if (own !== undefined && env !== own) {

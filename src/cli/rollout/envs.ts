@@ -1,6 +1,7 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts";
 import type { Env } from "../../envs/env.ts";
-import { RlmEnv } from "../../envs/rlm/rlm_env.ts";
+import type { AnswerSubCall } from "../../envs/rlm/recursive_env.ts";
+import { RlmEnv, type RlmEnvOptions } from "../../envs/rlm/rlm_env.ts";
 import type { TransformFile } from "../../plugins/transform_file.ts";
 import type { Grader } from "../../rewards/grader.ts";
 import type { SessionPool } from "../../sandbox/contract/pool.ts";
@@ -90,6 +91,16 @@ export const RLM_ENV = "rlm";
 /** Least run time of a block whose code asks a model, in milliseconds. */
 const RLM_BLOCK_MS = 600_000;
 
+/** Makes a recursive language model. `answer` answers the questions of its code. */
+export function rlmEnv(
+  { answer, timeoutMs, ...options }: RlmEnvOptions & { timeoutMs: number; answer?: AnswerSubCall },
+): RlmEnv {
+  // the time of a block has that of its questions
+  const env = new RlmEnv({ ...options, timeoutMs: Math.max(timeoutMs, RLM_BLOCK_MS) });
+  if (answer !== undefined) env.answerSubCalls(answer);
+  return env;
+}
+
 /** Envs by their names for `--env`. */
 export const ENVS: Readonly<Record<string, EnvKind>> = {
   python: {
@@ -152,9 +163,7 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
       if (tokenizer !== undefined) {
         throw new UsageError("Cannot play env 'rlm' with --tokenizer alone: give --train-out FILE");
       }
-      // the time of a block has that of its questions
-      const blockMs = Math.max(timeoutMs, RLM_BLOCK_MS);
-      return () => new RlmEnv({ pool: pool(), grader, systemPrompt, maxTurns, timeoutMs: blockMs });
+      return () => rlmEnv({ pool: pool(), grader, systemPrompt, maxTurns, timeoutMs });
     },
   },
   "tau-bench": {

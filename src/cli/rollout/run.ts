@@ -2,6 +2,7 @@ import type { Tokenizer } from "../../chat/tokenizer.ts";
 import type { FoundColumns } from "../../datasets/columns.ts";
 import { findDatasetFiles } from "../../datasets/files.ts";
 import { FIRST_ROWS, readTasks, type ReadTasksOptions } from "../../datasets/read_tasks.ts";
+import type { Task } from "../../task.ts";
 import type { EnvFile } from "../../plugins/env_file.ts";
 import type { Profile } from "../../sandbox/profile/profile.ts";
 import type { CutScore } from "../../rollout/episode_score.ts";
@@ -141,7 +142,10 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   if (tokens !== undefined) await requirePolicyForTraining(resolved, { format: tokens.format, signal });
   const profile = await withTimeScale(await resolveProfile(flags, signal), { ...flags, signal });
   const { concurrency, poolSize } = sizesOf(flags, resolved);
-  if (flags.tasks !== undefined) await requireTasks(flags.tasks, { split, limit, columns: columnsOf(flags) });
+  if (flags.tasks !== undefined) {
+    const columns = columnsOf(flags);
+    await requireTasks(flags.tasks, { split, limit, columns, answerReader: answerReaderOf(flags) });
+  }
   const summary = new Summary({
     samples: branch ? 1 : samples,
     rewardsGain: builtIn?.rewardsGain,
@@ -310,34 +314,56 @@ function isRewarded(env: EnvFile | undefined): boolean {
   return env !== undefined && (env.description.hooks.has("reward") || env.description.hooks.has("step"));
 }
 
+/** Returns the name of a grader that gives no score without an answer, if the run has one and nothing else rewards. */
+function answerReaderOf(flags: RolloutFlags): string | undefined {
+  if (flags.transform !== undefined) return undefined;
+  const names = flags.grader ?? (isPluginPath(flags.env) ? [] : [DEFAULT_GRADER]); // a file of an env may reward
+  return chooseGraders(names, flags).find(({ choice }) => "readsAnswer" in choice)?.name;
+}
+
 /**
- * Checks that there is a task, and that the first rows have the columns of one, before the file of an earlier run is touched. A source that can be read only once, such as
- * a pipe, is checked when it has been played.
+ * Checks that there is a task, and that the first rows have the columns of one, before the file of an earlier run is
+ * touched. A source that can be read only once, such as a pipe, is checked when it has been played.
  *
- * @throws {UsageError} if the tasks cannot be read or there is none.
+ * @throws {UsageError} if the tasks cannot be read, there is none, or their grader needs an answer that another column
+ * may have.
  */
-async function requireTasks(path: string, options: ReadTasksOptions): Promise<void> {
+async function requireTasks(
+  path: string,
+  { answerReader, ...options }: ReadTasksOptions & { answerReader: string | undefined },
+): Promise<void> {
   await requireReadable(path, { mayBeFolder: true });
   const { isFile, isDirectory } = await Deno.stat(path);
   if (!isFile && !isDirectory) return;
+  const limit = Math.min(options.limit ?? FIRST_ROWS, FIRST_ROWS);
+  const found: FoundColumns[] = [];
+  const onFound = (columns: FoundColumns) => void found.push(columns);
+  const first: Task[] = [];
   try {
-    const limit = Math.min(options.limit ?? FIRST_ROWS, FIRST_ROWS);
-    let found: FoundColumns | undefined;
-    const onFound = (columns: FoundColumns) => void (found ??= columns);
-    for await (const _ of readTasks(path, { ...options, limit, onFound, onFault: () => {} })) {
-      if (found !== undefined) await announceColumns(found);
-      return;
+    for await (const task of readTasks(path, { ...options, limit, onFound, onFault: () => {} })) {
+      first.push(task);
     }
   } catch (error) {
     throw toUsageError(error, { kinds: UNREADABLE });
   }
-  throw emptyTasksError(path);
+  if (first.length === 0) throw emptyTasksError(path);
+  const [columns] = found;
+  if (columns === undefined) return;
+  const reader = first.every(({ answer }) => answer === undefined) ? answerReader : undefined;
+  if (reader !== undefined && columns.others.length > 0) {
+    throw new UsageError(
+      `Cannot score tasks of '${path}' as grader '${reader}' needs their answers: found ` +
+        `[${columns.others.join(", ")}] beside the query; give --answer-field NAME, or --grader none`,
+    );
+  }
+  await announceColumns(columns, reader);
 }
 
 /** Prints the columns that were found by their names or by options, as another one may be meant. */
-async function announceColumns({ query, answer }: FoundColumns): Promise<void> {
+async function announceColumns({ query, answer }: FoundColumns, reader: string | undefined): Promise<void> {
   const from = answer === undefined ? "no answer" : `answer from '${answer}'`;
-  const text = `Columns: query from '${query}', ${from}\n`;
+  const unscored = reader === undefined ? "" : `; without answers, grader '${reader}' gives no scores`;
+  const text = `Columns: query from '${query}', ${from}${unscored}\n`;
   await writeText(currentIo().stderr, escapeControls(text)).catch(() => {}); // stderr is closed
 }
 

@@ -1,6 +1,7 @@
 /**
- * The client of NATS, as far as it is used here. It is loaded at its first use: Deno downloads packages whose specifiers
- * are literals, or whose types are imported, before any program that imports this file. `deno task cluster` runs it.
+ * The parts of NATS' client that this folder uses. The client is loaded at the first use: Deno downloads packages whose
+ * specifiers are literals, or whose types are imported, before any program that imports this file. `deno task cluster`
+ * runs the client.
  *
  * @module
  */
@@ -16,7 +17,7 @@ export interface NatsMessage {
 /** Options of a subscription. */
 export interface NatsSubscriptionOptions {
   queue?: string;
-  /** Number of messages after which it ends. */
+  /** Number of messages after which the subscription ends. */
   max?: number;
   callback?: (error: Error | null, message: NatsMessage) => void;
 }
@@ -68,9 +69,9 @@ export interface NatsTransport {
 export interface NatsBucket {
   get(key: string): Promise<{ readonly value: Uint8Array; readonly revision: number } | null>;
   put(key: string, value: Uint8Array | string): Promise<number>;
-  /** Writes the first value of a key, and throws if it has one. */
+  /** Writes the first value of a key, and throws if the key has a value. */
   create(key: string, value: Uint8Array | string): Promise<number>;
-  /** Writes a value in place of that of a revision, and throws if there is a later one. */
+  /** Writes a value in place of the value of a revision, and throws if there is a later revision. */
   update(key: string, value: Uint8Array | string, revision: number): Promise<number>;
   delete(key: string): Promise<void>;
 }
@@ -142,7 +143,7 @@ export async function loadKv(): Promise<NatsKv> {
 /** Loads the object store of NATS. */
 export async function loadObjects(): Promise<NatsObjects> {
   const objects = await load<NatsObjects>("objects");
-  objects.setSha256Backend("native"); // the other one is JavaScript, which takes ten times as long
+  objects.setSha256Backend("native"); // the other implementation is JavaScript, which takes ten times as long
   return objects;
 }
 

@@ -3,13 +3,16 @@ import { loadTransport, type NatsConnection, type NatsConnectionOptions } from "
 
 /** Address of a NATS system, and NATS' own credentials. */
 export interface NatsOptions {
-  /** URLs of its servers, such as `nats://127.0.0.1:4222` or `tls://nats.example.org`. A URL may have a user or a token. */
+  /**
+   * URLs of the NATS servers, such as `nats://127.0.0.1:4222` or `tls://nats.example.org`. A URL may have a user or a
+   * token.
+   */
   servers: string | readonly string[];
   /** Contents of a credentials file, with a JWT and the seed of its NKey. */
   credentials?: Uint8Array | undefined;
   /** Seed of an NKey. */
   nkeySeed?: Uint8Array | undefined;
-  /** Token of the connection, if the servers require one. */
+  /** Token of the connection, if the servers require a token. */
   token?: string | undefined;
   /** Certificates in PEM: of the authorities that are trusted, and the client's own. */
   tls?: { ca?: string | undefined; cert?: string | undefined; key?: string | undefined } | undefined;
@@ -26,16 +29,16 @@ export const NATS_OPTIONS: Readonly<Record<keyof NatsOptions, true>> = {
 
 /** Default milliseconds until the first connection must stand. */
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Milliseconds between two attempts to connect again. There is no last one. */
+/** Milliseconds between two attempts to connect again. The attempts never end. */
 const RECONNECT_MS = 250;
 /** Milliseconds between two pings of NATS; after two without an answer the connection is taken as lost. */
 const PING_MS = 5_000;
 
 /**
- * Connects to NATS. The client of NATS is loaded here, so that programs without a cluster need none. It connects again
- * by itself, however often the connection breaks.
+ * Connects to NATS. This function loads the client of NATS, so that programs without a cluster need no client. The
+ * client connects again by itself, however often the connection breaks.
  *
- * @throws {SandboxError} if no server can be reached, or it refuses the credentials.
+ * @throws {SandboxError} if no server can be reached, or a server refuses the credentials.
  */
 export async function connectNats(options: NatsOptions, name: string): Promise<NatsConnection> {
   const { servers, credentials, nkeySeed, token, tls } = options;
@@ -70,15 +73,16 @@ export async function connectNats(options: NatsOptions, name: string): Promise<N
 const SOCKET_ERRORS: ReadonlySet<unknown> = new Set(["ECONNRESET", "EPIPE", "ECONNABORTED", "ETIMEDOUT"]);
 
 /**
- * Keeps the process alive after an error of a socket that nothing listens to. The client of NATS removes the listeners of
- * a socket before it destroys it, so that a reset by a server that refuses or is killed would end the process.
+ * Keeps the process alive after an error of a socket that nothing listens to. The client of NATS removes the listeners
+ * of a socket before the end of the socket, so that a reset by a server that refuses or is killed would end the
+ * process.
  */
 export function ignoreLateSocketError(event: ErrorEvent): void {
   const { code, syscall } = (event.error ?? {}) as { code?: unknown; syscall?: unknown };
   if (SOCKET_ERRORS.has(code) && (syscall === "read" || syscall === "write")) event.preventDefault();
 }
 
-/** Returns a URL without its user and password, which NATS' client does not read. */
+/** Returns a URL without user and password, which NATS' client does not read. */
 function withoutUser(text: string): string {
   return text.replace(/^([a-z]+:\/\/)[^/@]*@/, "$1");
 }

@@ -7,9 +7,10 @@
  * | 8     | number of the payload, little-endian, from 1 on  |
  * | …     | payload                                          |
  *
- * A receiver accepts larger numbers alone, so that nobody can send a captured payload again. NATS keeps the order of the
- * payloads of one connection. A broadcast, such as a heartbeat, may also come from a member that has ended long ago. So
- * its sender must first answer a question of the receiver, or send the receiver anything else that names the receiver.
+ * A receiver accepts larger numbers only, so that a captured payload has no effect when a stranger sends the payload
+ * again. NATS keeps the order of the payloads of a connection. A broadcast, such as a heartbeat, may also come from a
+ * member that has ended long ago. So the sender of a broadcast must first answer a question of the receiver, or send
+ * the receiver anything else that names the receiver.
  *
  * @module
  */
@@ -17,7 +18,7 @@ const ID_BYTES = 10;
 const HEADER_BYTES = 18;
 /** Members whose last number is remembered. The member that was silent for the longest time is forgotten. */
 const MAX_MEMBERS = 100_000;
-/** Milliseconds between two questions to one member. */
+/** Milliseconds between two questions to a member. */
 const ASK_MS = 250;
 /** Members that were asked and have not answered. */
 const MAX_ASKED = 1_000;
@@ -29,7 +30,7 @@ export interface MemberPayload {
   readonly payload: Uint8Array<ArrayBuffer>;
 }
 
-/** Returns a payload with its sender and number. */
+/** Returns a payload with the sender and the number. */
 export function encodePayload({ sender, number, payload }: {
   sender: string;
   number: number;
@@ -59,7 +60,7 @@ export class Members {
   readonly #askedAt = new Map<string, number>();
 
   /**
-   * Returns whether a payload is the next one of its sender. `unknown`: the sender must first answer a question.
+   * Returns whether a payload is the sender's next payload. `unknown`: the sender must first answer a question.
    *
    * @param isDirect True if the payload names this member, which no earlier process was.
    */
@@ -70,7 +71,7 @@ export class Members {
     const last = this.#lastNumbers.get(sender);
     if (last === undefined && !isDirect) return "unknown";
     if (last !== undefined && number <= last) return "replayed";
-    this.#lastNumbers.delete(sender); // the order of the map is that of the last payloads
+    this.#lastNumbers.delete(sender); // the map has the order of the last payloads
     this.#lastNumbers.set(sender, number);
     if (last === undefined) this.#note(sender);
     return "next";

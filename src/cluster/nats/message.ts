@@ -5,14 +5,14 @@
  * | ----- | ----------------------------------------------- |
  * | 4     | length of the head, little-endian               |
  * | n     | head: JSON, an object; `parts` has their sizes  |
- * | …     | the parts, one after the other                  |
+ * | …     | the parts, in order                             |
  *
  * @module
  */
 import * as z from "zod";
 import { type JsonLimits, parseUntrustedJson } from "../../json.ts";
 
-/** Maximum size of a message, in bytes. The files of one exec have at most 64 MiB. */
+/** Maximum size of a message, in bytes. The files of an exec have at most 64 MiB. */
 export const MAX_MESSAGE_BYTES: number = 192 * 1024 * 1024;
 const MAX_PARTS = 20_000;
 const HEAD_LIMITS: JsonLimits = { depth: 80, values: 250_000 };
@@ -21,7 +21,7 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true });
 const sizesSchema = z.array(z.int().nonnegative()).max(MAX_PARTS);
 
-/** A message that was received. Its head is not checked yet. */
+/** A message that was received. The head is not checked yet. */
 export interface ReceivedMessage {
   readonly head: Readonly<Record<string, unknown>>;
   readonly parts: readonly Uint8Array[];

@@ -29,14 +29,14 @@ export interface PeerOptions extends NatsOptions {
    */
   cluster?: string | undefined;
   /**
-   * Key of the cluster, of at least 32 bytes, which all members share. It seals messages and stored data, so that other
-   * users of the NATS account can neither read nor send them.
+   * Key of the cluster, of at least 32 bytes, which all members share. The key seals messages and stored data, so that
+   * other users of the NATS account can neither read nor send them.
    *
    * @default the file `cluster.key` of the cache directory of this host, which is created once
    */
   key?: Uint8Array | undefined;
   /**
-   * Memory of messages that arrive in chunks, in bytes. No owner of several can take all of it.
+   * Memory of messages that arrive in chunks, in bytes. If there are several owners, no owner can take all memory.
    *
    * @default 512 MiB
    */
@@ -80,21 +80,21 @@ export interface Received extends ReceivedMessage {
   readonly bytes: number;
 }
 
-/** Receives the messages of one token of the inbox. `undefined` says that nothing received a sent message. */
+/** Receives the messages of a token of the inbox. `undefined` says that nothing received a sent message. */
 type InboxHandler = (received: Received | undefined) => void;
 
 /** Name of the file of the key in a cache directory. */
 export const KEY_FILE = "cluster.key";
 
 const BUFFER_BYTES = 512 * 1024 * 1024;
-/** Owners that share the memory. Half of it is divided among so many. */
+/** Number of owners that share the memory. Half of the memory is divided among the owners. */
 export const OWNERS = 8;
 /** Largest payload that is sent whole, below NATS' default limit of 1 MiB. */
 const MAX_WHOLE_BYTES = 1_000_000;
 /** Bytes of a payload that NATS counts beside a message. */
 const OVERHEAD_BYTES = 4096;
 
-/** A member of a cluster: its connection to NATS, its inbox, and messages of any size. */
+/** A member of a cluster: the connection to NATS, the inbox, and messages of any size. */
 export class NatsPeer implements AsyncDisposable {
   readonly id: string = createPeerId();
   readonly subjects: Subjects;
@@ -103,7 +103,7 @@ export class NatsPeer implements AsyncDisposable {
   readonly memory: Budget;
   /** Number of payloads that were no valid messages. */
   invalid = 0;
-  /** Number of payloads that no member with the key of this one has sent for this place. */
+  /** Number of payloads that no member with this member's key has sent for this place. */
   foreign = 0;
   /** Number of connections so far. Messages between two connections may be lost. */
   epoch = 1;
@@ -154,7 +154,7 @@ export class NatsPeer implements AsyncDisposable {
     return new NatsPeer(await connectNats(options, name), { ...options, seal, cluster });
   }
 
-  /** Advice on the key, if there were messages that it cannot open; otherwise nothing. */
+  /** Advice on the key, if there were messages that the key cannot open; otherwise nothing. */
   get keyAdvice(): string {
     if (this.foreign === 0) return "";
     return `. ${this.foreign} messages could not be opened with the key of this member: ` +
@@ -171,7 +171,7 @@ export class NatsPeer implements AsyncDisposable {
     this.#onConnection.add(callback);
   }
 
-  /** Calls back when a member asks whether this one is alive, as it has not known this one before. */
+  /** Calls back when a member that has not known this member before asks whether this member is alive. */
   onAsked(callback: () => void): void {
     this.#onAsked.add(callback);
   }
@@ -186,7 +186,7 @@ export class NatsPeer implements AsyncDisposable {
     return this.#seal.seal(`${bucket} ${name}`, value);
   }
 
-  /** Returns a value of a bucket, or `undefined` if no member of the cluster has sealed it for this name. */
+  /** Returns a value of a bucket, or `undefined` if no member of the cluster has sealed the value for this name. */
   openValue(bucket: string, name: string, sealed: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
     return this.#seal.open(`${bucket} ${name}`, sealed);
   }
@@ -196,7 +196,7 @@ export class NatsPeer implements AsyncDisposable {
     return await this.#seal.sealObject(`${bucket} ${name}`, bytes);
   }
 
-  /** Returns an object of a bucket, or `undefined` if no member of the cluster has sealed it for this name. */
+  /** Returns an object of a bucket, or `undefined` if no member of the cluster has sealed the object for this name. */
   async openObject(
     bucket: string,
     name: string,
@@ -205,7 +205,7 @@ export class NatsPeer implements AsyncDisposable {
     return await this.#seal.openObject(`${bucket} ${name}`, sealed);
   }
 
-  /** Returns a token of the inbox that is not in use, at which `handler` receives messages until it is disposed. */
+  /** Returns an unused token of the inbox, at which `handler` receives messages until the token is disposed. */
   openInbox(handler: InboxHandler): Disposable & { readonly token: string } {
     const token = String(++this.#calls);
     this.#inbox.set(token, handler);
@@ -229,13 +229,13 @@ export class NatsPeer implements AsyncDisposable {
     });
   }
 
-  /** Sends a message that is small. It may be lost. */
+  /** Sends a small message, which may be lost. */
   post(subject: string, head: object, options: { reply?: string } = {}): void {
     this.#publish(subject, toWhole(encodeMessage(head)), options);
   }
 
   /**
-   * Sends a message, in chunks if it is large, and then waits until all are received.
+   * Sends a message, in chunks if the message is large, and then waits until all chunks are received.
    *
    * @throws {SandboxError} if a chunk is refused or not received in time.
    */
@@ -310,7 +310,10 @@ export class NatsPeer implements AsyncDisposable {
     if (opened !== undefined) this.#transfers.get(token)?.(opened.payload[0] === CHUNK_ANSWER.taken[0]);
   }
 
-  /** Answers a member that does not know this one. After the question and the answer, each knows that the other is alive. */
+  /**
+   * Answers a member that does not know this member. After the question and the answer, both members know that the
+   * other member is alive.
+   */
   #receiveGreeting({ head, sender }: Received): void {
     if (head["ask"] !== true) return;
     this.#greet(sender, { ask: false });
@@ -334,13 +337,15 @@ export class NatsPeer implements AsyncDisposable {
       if (acknowledge !== undefined) this.#publish(acknowledge, CHUNK_ANSWER.taken, {});
       return message && { ...message, sender, bytes: bytes.length };
     } catch {
-      // The sender is wrong, or its owner holds too much. A log of it would grow with what strangers send.
+      // The sender is wrong, or the owner holds too much. A log would grow with the messages of strangers.
       if (acknowledge !== undefined) this.#publish(acknowledge, CHUNK_ANSWER.refused, {});
       return this.#refuse();
     }
   }
 
-  /** Returns the payload of a message that a member of the cluster has sent, for this subject and for the first time. */
+  /**
+   * Returns the payload of a message that a member of the cluster has sent, for this subject and for the first time.
+   */
   #open({ subject, data }: NatsMessage): { sender: string; payload: Uint8Array<ArrayBuffer> } | undefined {
     const text = this.#seal.open(subject, data);
     const opened = text && decodePayload(text);

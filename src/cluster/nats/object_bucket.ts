@@ -7,7 +7,7 @@ import type { NatsPeer } from "./nats_peer.ts";
 export interface ObjectBucketOptions {
   readonly peer: NatsPeer;
   readonly name: string;
-  /** Size of all its objects, in bytes. It counts when the bucket is made. */
+  /** Size of all objects, in bytes. The size counts when the bucket is made. */
   readonly maxBytes: number;
   /**
    * Milliseconds after which an object disappears.
@@ -21,7 +21,7 @@ export interface ObjectBucketOptions {
 export interface GetObjectOptions {
   /** Largest size, in bytes, that is read. */
   readonly maxBytes: number;
-  /** Takes the memory of the object before it is read. */
+  /** Takes the memory of the object before the object is read. */
   readonly reserve?: ((bytes: number) => Disposable) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -35,13 +35,13 @@ export interface StoredObject {
 /** An object that is too large, a link, or not as announced. */
 export class DamagedObjectError extends SandboxError {}
 
-/** Milliseconds without a part of an object after which it is given up. */
+/** Milliseconds without a part of an object after which the object is given up. */
 const SILENCE_MS = 10_000;
 const NS_PER_MS = 1_000_000;
 
 /**
- * A bucket of NATS' object store, which is made at its first use. Who may use the account of NATS can write to it, so
- * that readers check what they get: no link is followed, and no size is trusted.
+ * A bucket of NATS' object store, made at the first use. Every user of NATS' account can write to the bucket. Therefore
+ * readers check each object: no link is followed, and no size is trusted.
  */
 export class ObjectBucket {
   readonly #options: ObjectBucketOptions;
@@ -52,18 +52,18 @@ export class ObjectBucket {
   }
 
   /**
-   * Stores an object in place of an earlier one of this name.
+   * Stores an object in place of an earlier object of this name.
    *
-   * @throws {SandboxError} if NATS has no room for it or cannot be reached.
+   * @throws {SandboxError} if NATS has no room for the object or cannot be reached.
    */
   async put(name: string, bytes: Uint8Array, metadata: Record<string, string> = {}): Promise<void> {
     await this.#run("write", async (bucket) => await bucket.putBlob({ name, metadata }, bytes));
   }
 
   /**
-   * Returns an object, or `undefined` if there is none.
+   * Returns an object, or `undefined` if there is no such object.
    *
-   * @throws {DamagedObjectError} if it is too large, a link, or not as announced.
+   * @throws {DamagedObjectError} if the object is too large, a link, or not as announced.
    * @throws {SandboxError} if NATS cannot be reached.
    */
   async get(name: string, options: GetObjectOptions): Promise<StoredObject | undefined> {
@@ -74,7 +74,7 @@ export class ObjectBucket {
       using _memory = options.reserve?.(info.size);
       const found = await bucket.get(name);
       if (found === null) return undefined;
-      found.error.catch(() => {}); // reading reports it
+      found.error.catch(() => {}); // the read below reports the error
       const { size, metadata } = found.info;
       if (size !== info.size) throw new DamagedObjectError("it was replaced meanwhile");
       return { bytes: await readExactly(found.data, size, options.signal), metadata };
@@ -82,7 +82,7 @@ export class ObjectBucket {
   }
 
   /**
-   * Deletes an object, if there is one.
+   * Deletes an object, if there is such an object.
    *
    * @throws {SandboxError} if NATS cannot be reached.
    */
@@ -97,7 +97,7 @@ export class ObjectBucket {
       return await work(await this.#bucket);
     } catch (cause) {
       if (cause instanceof DamagedObjectError) throw cause;
-      this.#bucket = undefined; // NATS may have come back without its data
+      this.#bucket = undefined; // NATS may have lost all data in a restart
       const message = `Cannot ${action} object of bucket '${name}': ${errorMessage(cause)}`;
       throw new SandboxError(message, { cause });
     }
@@ -142,7 +142,7 @@ async function readExactly(
       at += value.length;
     }
   } catch (error) {
-    await reader.cancel(error).catch(() => {}); // it has failed already
+    await reader.cancel(error).catch(() => {}); // the transfer has failed already
     throw error;
   }
   if (at === size) return bytes;

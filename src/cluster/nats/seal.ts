@@ -1,6 +1,6 @@
 /**
- * Encryption of everything that a cluster gives to NATS, by the key that its members share. NATS, and every user of its
- * account, handles bytes without the key. Each member derives keys for itself, one for each million of messages: random
+ * Encryption of everything that a cluster gives to NATS, by the key that the members share. NATS, and every user of
+ * NATS' account, handles bytes without the key. Each member derives a separate key for each million of messages: random
  * nonces of 12 bytes would repeat some day if one key sealed all messages.
  *
  * | bytes | content of a sealed text                           |
@@ -8,7 +8,7 @@
  * | 12    | salt of the key, at random                         |
  * | 12    | nonce, at random                                   |
  * | n     | text, encrypted by ChaCha20                        |
- * | 16    | tag: Poly1305 of the text and of its place         |
+ * | 16    | tag: Poly1305 of the text and of the text's place  |
  *
  * @module
  */
@@ -27,7 +27,7 @@ const CIPHER = "chacha20-poly1305";
 const [SALT_BYTES, NONCE_BYTES, TAG_BYTES] = [12, 12, 16];
 const TAG = { authTagLength: TAG_BYTES };
 const TEXT_AT = SALT_BYTES + NONCE_BYTES;
-/** Texts that are sealed by one key. */
+/** Number of texts that a key seals. */
 const MAX_KEY_TEXTS = 1 << 20;
 /** Keys of other members that are remembered. */
 const MAX_KEYS = 1_000;
@@ -47,7 +47,8 @@ export class Seal {
   #own: { salt: Uint8Array; key: Uint8Array; texts: number } | undefined;
 
   /**
-   * @param cluster Name of the cluster. Another cluster with the same key has other hashes and opens no text of this one.
+   * @param cluster Name of the cluster. Another cluster with the same key has other hashes and opens no text of this
+   * cluster.
    * @throws {ArgumentRangeError} if the key has fewer than 32 bytes.
    */
   constructor(key: Uint8Array, cluster: string) {
@@ -73,7 +74,7 @@ export class Seal {
     return hash;
   }
 
-  /** Seals a text for one place: the subject of a message, or the bucket and the name of an entry. */
+  /** Seals a text for a place: the subject of a message, or the bucket and the name of an entry. */
   seal(place: string, text: Uint8Array): Uint8Array<ArrayBuffer> {
     const { salt, key } = this.#ownKey();
     const sealed = new Uint8Array(text.length + SEAL_BYTES);

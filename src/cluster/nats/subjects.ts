@@ -2,11 +2,11 @@ import { ArgumentTypeError } from "../../errors.ts";
 import { randomId } from "../../random_id.ts";
 import { ID_HASH, type Seal } from "./seal.ts";
 
-/** Name of a cluster or of a profile: one token of a NATS subject without wildcards. */
+/** Name of a cluster or of a profile: a token of a NATS subject without wildcards. */
 export const TOKEN: RegExp = /^[A-Za-z0-9_-]{1,64}$/;
-/** Id of a member of a cluster. Each start of a process has a new one. */
+/** Id of a member of a cluster. Each start of a process has a new id. */
 export const PEER_ID: RegExp = /^[a-z0-9]{10}$/;
-/** Id of a session: the id of its node, and 30 characters that cannot be guessed. */
+/** Id of a session: the id of the session's node, and 30 characters that cannot be guessed. */
 export const SESSION_ID: RegExp = /^[a-z0-9]{10}[A-Za-z0-9_-]{30}$/;
 /** Last token of an inbox: the number of a call, or the number of a transfer in chunks after a `t`. */
 export const INBOX_TOKEN: RegExp = /^t?\d{1,15}$/;
@@ -22,7 +22,7 @@ export function createPeerId(): string {
   );
 }
 
-/** Returns a new id of a session, which carries its node. */
+/** Returns a new id of a session, which carries the id of the node. */
 export function createSessionId(node: string): string {
   return node + randomId().slice(0, 30);
 }
@@ -41,8 +41,8 @@ export function checkClusterName(cluster: string): void {
 }
 
 /**
- * The subjects of one cluster. All begin with its prefix, so that a NATS account can be restricted to it. Ids and profiles
- * are hashed with the key of the cluster.
+ * The subjects of a cluster. All begin with the cluster's prefix, so that a NATS account can be restricted to the
+ * cluster. Ids and profiles are hashed with the key of the cluster.
  */
 export class Subjects {
   readonly cluster: string;
@@ -92,7 +92,7 @@ export class Subjects {
     return `${this.#prefix}.inbox.${this.#member(peer)}.${token}`;
   }
 
-  /** Returns the subject unless it is no inbox of this cluster: only those are answered. */
+  /** Returns the subject if the subject is an inbox of this cluster: only inboxes are answered. */
   checkInbox(subject: string | undefined): string | undefined {
     const [peer = "", token = "", ...more] = subject?.slice(this.#prefix.length + 7).split(".") ?? [];
     const isInbox = subject?.startsWith(`${this.#prefix}.inbox.`) && more.length === 0;

@@ -6,19 +6,19 @@
  * | ----- | ------------------------------------------------------------ |
  * | 1     | 1                                                            |
  * | 16    | id of the transfer                                           |
- * | 32    | owner, whose memory it takes: SHA-256, or zeros              |
+ * | 32    | owner whose memory the chunk takes: SHA-256, or zeros        |
  * | 4     | size of the whole message, little-endian                     |
  * | 4     | position of the chunk                                        |
  * | …     | bytes                                                        |
  *
- * The receiver answers each chunk, so that few are under way: 0 for the next one, 1 for a refusal.
+ * The receiver answers each chunk, so that few chunks are under way: 0 requests the next chunk, 1 refuses.
  *
  * @module
  */
 import type { Budget, BudgetLease } from "../../server/admission/budget.ts";
 import { MAX_MESSAGE_BYTES, MessageError } from "./message.ts";
 
-/** Maximum bytes of a message in one chunk. */
+/** Maximum bytes of a message in a chunk. */
 export const CHUNK_BYTES: number = 256 * 1024;
 /** Chunks of a transfer that may be under way. */
 export const CHUNK_WINDOW = 8;
@@ -28,20 +28,20 @@ export const CHUNK_TIMEOUT_MS = 10_000;
 export const PAYLOAD = { whole: 0, chunk: 1 } as const;
 /** Answers to a chunk. */
 export const CHUNK_ANSWER = { taken: new Uint8Array([0]), refused: new Uint8Array([1]) } as const;
-/** Transfers to one member at once. */
+/** Transfers to a member at once. */
 const MAX_TRANSFERS = 4096;
 
 const HEADER_BYTES = 57;
 const [ID_AT, OWNER_AT, TOTAL_AT, OFFSET_AT] = [1, 17, 49, 53];
 
-/** Returns the payload of a message that fits into one. */
+/** Returns the payload of a message that fits into a single payload. */
 export function toWhole(message: Uint8Array): Uint8Array<ArrayBuffer> {
   const payload = new Uint8Array(message.length + 1);
   payload.set(message, 1);
   return payload;
 }
 
-/** Yields the payloads, of at most `maxBytes`, of a message that is too large for one. */
+/** Yields the payloads, of at most `maxBytes`, of a message that is too large for a single payload. */
 export function* toChunks(
   message: Uint8Array,
   { owner, maxBytes }: { owner: string; maxBytes: number },
@@ -82,8 +82,8 @@ export class Assembler implements Disposable {
   /**
    * Returns the message of a payload, or `undefined` while chunks of it are missing.
    *
-   * @throws {MessageError} if it is no payload, or a chunk does not follow the one before.
-   * @throws {ServerError} `busy` or `too_large` if the owner has no room for it.
+   * @throws {MessageError} if the bytes are no payload, or a chunk does not follow the previous chunk.
+   * @throws {ServerError} `busy` or `too_large` if the owner has no room for the message.
    */
   receive(payload: Uint8Array): Uint8Array | undefined {
     if (payload[0] === PAYLOAD.whole) return payload.subarray(1);

@@ -1,6 +1,6 @@
 import type { CallerBeat } from "../nodes_bucket.ts";
 
-/** Milliseconds without a heartbeat after which a caller is lost, and what it holds is ended. */
+/** Milliseconds without a heartbeat after which a caller is lost, and everything that the caller holds ends. */
 const CALLER_LOST_MS = 10_000;
 
 /** The callers that hold something of a node, and when each was last seen. */
@@ -13,7 +13,9 @@ export class Callers {
     caller.seenAt = performance.now();
   }
 
-  /** Takes a heartbeat. Returns true if the caller has connected again since the last one: messages may be lost. */
+  /**
+   * Takes a heartbeat. Returns true if the caller has connected again since the last heartbeat: messages may be lost.
+   */
   beat({ id, epoch }: Pick<CallerBeat, "id" | "epoch">): boolean {
     const caller = this.#seen.get(id);
     if (caller === undefined) return false;

@@ -24,14 +24,14 @@ import { TOKEN } from "../nats/subjects.ts";
 
 /** Options of {@linkcode ClusterNode.start}. */
 export interface ClusterNodeOptions extends PeerOptions {
-  /** Pool whose sessions are offered. Nothing else may use it. The caller disposes it. */
+  /** Pool whose sessions the node offers. Nothing else may use the pool. The caller disposes the pool. */
   pool: SandboxPool;
-  /** Profile of its sessions. */
+  /** Profile of the sessions. */
   profile: Profile;
   /** Number of sessions of the pool. */
   slots: number;
   /**
-   * True if the pool rewinds its sessions after a lease.
+   * True if the pool rewinds sessions after a lease.
    *
    * @default false
    */
@@ -43,8 +43,8 @@ export interface ClusterNodeOptions extends PeerOptions {
    */
   drainMs?: number | undefined;
   /**
-   * Bytes of the checkpoints that sessions with `checkpointEvery` have in NATS and in memory. No owner of several can
-   * take all of it.
+   * Bytes of the checkpoints that sessions with `checkpointEvery` have in NATS and in memory. If there are several
+   * owners, no owner can take all bytes.
    *
    * @default 1 GiB
    */
@@ -63,7 +63,7 @@ type FixedProperties = Omit<NodeProperties, keyof NodeLoad>;
 /** Milliseconds between two writes of the properties, and between two looks for what was abandoned. */
 const PUBLISH_MS = 2_000;
 const SWEEP_MS = 1_000;
-/** Milliseconds within which questions of several members are answered by one heartbeat. */
+/** Milliseconds within which a single heartbeat answers the questions of several members. */
 const SOON_MS = 10;
 const DRAIN_MS = 30_000;
 
@@ -157,7 +157,7 @@ export class ClusterNode implements AsyncDisposable {
     return node;
   }
 
-  /** Id of the node, with which the ids of its sessions begin. */
+  /** Id of the node, with which the ids of the node's sessions begin. */
   get id(): string {
     return this.#peer.id;
   }
@@ -167,7 +167,7 @@ export class ClusterNode implements AsyncDisposable {
     return { ...this.#properties, ...this.#load() };
   }
 
-  /** Sessions of the pool for the server of this process. It goes before the cluster. */
+  /** Sessions of the pool for the server of this process. The server goes before the cluster. */
   get localPool(): BranchingPool {
     return this.#offers;
   }
@@ -178,8 +178,8 @@ export class ClusterNode implements AsyncDisposable {
   }
 
   /**
-   * Takes no new sessions, and stores those with checkpoints for other nodes. Waits until the sessions have ended or the
-   * limit of a drain is over.
+   * Takes no new sessions, and stores those with checkpoints for other nodes. Waits until the sessions have ended or
+   * the limit of a drain is over.
    */
   async drain(): Promise<void> {
     this.#draining ??= this.#drain();
@@ -193,7 +193,7 @@ export class ClusterNode implements AsyncDisposable {
     clearTimeout(this.#soon);
     await this.#sessions[Symbol.asyncDispose]();
     await this.#offers[Symbol.asyncDispose]();
-    if (this.#peer.isConnected) await this.#bucket.delete(this.#peer.subjects.entry(this.id)).catch(() => {}); // it disappears by itself
+    if (this.#peer.isConnected) await this.#bucket.delete(this.#peer.subjects.entry(this.id)).catch(() => {}); // the entry disappears by itself
     await this.#peer[Symbol.asyncDispose]();
   }
 
@@ -242,7 +242,7 @@ export class ClusterNode implements AsyncDisposable {
     try {
       await putProperties(this.#peer, this.#bucket, this.properties);
     } catch {
-      // NATS is away, or came back without its memory: the bucket is made again, or the next write succeeds.
+      // NATS is away, or lost all data in a restart: the bucket is made again, or the next write succeeds.
       if (this.#peer.isConnected) await openNodesBucket(this.#peer).catch(() => {}); // the next write tries again
     }
   }

@@ -8,9 +8,9 @@ import type { Call, CallOf, CallReply, Control } from "../calls.ts";
 import { encodeMessage } from "../nats/message.ts";
 import type { NatsPeer } from "../nats/nats_peer.ts";
 
-/** Characters of output in one message. */
+/** Characters of output in a message. */
 const OUTPUT_CHARACTERS = 128 * 1024;
-/** Milliseconds that a slot waits for its caller after it has taken a call. */
+/** Milliseconds that a slot waits for the caller after the slot has taken a call. */
 const GO_MS = 5_000;
 const decoder = new TextDecoder();
 
@@ -19,7 +19,7 @@ interface ToolAnswer {
   readonly value?: Uint8Array | undefined;
 }
 
-/** A call that runs on this node. It sends its output and its calls of host tools to the caller. */
+/** A call that runs on this node. The call sends output and calls of host tools to the caller. */
 export class NodeCall {
   readonly caller: string;
   readonly #peer: NatsPeer;
@@ -65,12 +65,12 @@ export class NodeCall {
     await abortable(this.#go.promise, wait.signal);
   }
 
-  /** Sends a reply, in chunks if it is large. A caller that is lost gets none. */
+  /** Sends a reply, in chunks if the reply is large. A lost caller gets no reply. */
   async reply(head: CallReply, parts: readonly Uint8Array[] = []): Promise<void> {
     await this.#peer.send(this.#inbox, encodeMessage(head, parts)).catch(() => {}); // the caller is lost
   }
 
-  /** Sends output. Returns a promise while the caller has too much of it to read. */
+  /** Sends output. Returns a promise while the caller has too much output to read. */
   output(stream: "stdout" | "stderr", text: string): Promise<void> | undefined {
     for (let at = 0; at < text.length; at += OUTPUT_CHARACTERS) {
       this.#peer.post(this.#inbox, { kind: "output", stream, text: text.slice(at, at + OUTPUT_CHARACTERS) });
@@ -98,7 +98,7 @@ export class NodeCall {
     return specs.map(({ name, description, parameters }) => ({
       name,
       description,
-      parameters: z.looseObject({}).meta(parameters), // the caller checks arguments by its own schema
+      parameters: z.looseObject({}).meta(parameters), // the caller checks arguments by the caller's schema
       run: (args, context) => this.#callTool(name, args, context),
     }));
   }

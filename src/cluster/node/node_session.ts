@@ -6,20 +6,20 @@ import type { SlotLease } from "./slot_offers.ts";
 export interface NodeSessionOptions {
   readonly id: string;
   readonly lease: SlotLease;
-  /** Member that opened it. */
+  /** Member that opened the session. */
   readonly caller: string;
   readonly owner: string;
-  /** Its checkpoints, with which it can continue on another node. */
+  /** Checkpoints of the session, with which the session can continue on another node. */
   readonly kept?: KeptState | undefined;
-  /** Called once, when its caller uses or confirms it. */
+  /** Called once, when the caller uses or confirms the session. */
   readonly onConfirm: () => void;
-  /** Called once, when it begins to end. */
+  /** Called once, when the session begins to end. */
   readonly onEnd: () => void;
 }
 
-/** Milliseconds within which the caller must use a new session or confirm that it has it. */
+/** Milliseconds within which the caller must use a new session or confirm that the caller has the session. */
 const CONFIRM_MS = 10_000;
-/** Milliseconds that a shared session waits for a new caller, after its last one was lost. */
+/** Milliseconds that a shared session waits for a new caller, after the last caller was lost. */
 const ORPHAN_MS = 600_000;
 
 /** A session of a node that a caller has leased. */
@@ -55,43 +55,43 @@ export class NodeSession implements AsyncDisposable {
     return this.#users;
   }
 
-  /** Member that has used it last. */
+  /** Member that has used the session last. */
   get caller(): string {
     return this.#caller;
   }
 
-  /** True if other callers may use it for its owner. */
+  /** True if other callers may use the session for the owner. */
   get isShared(): boolean {
     return this.#isShared;
   }
 
-  /** Lets other callers use it for its owner. */
+  /** Lets other callers use the session for the owner. */
   share(): void {
     this.#isShared = true;
   }
 
-  /** True if the caller may use it. */
+  /** True if the caller may use the session. */
   isOf({ caller, owner }: { caller: string; owner: string }): boolean {
     return owner === this.owner && (this.#isShared || caller === this.#caller);
   }
 
-  /** True if its caller has neither used nor confirmed it. */
+  /** True if the caller has neither used nor confirmed the session. */
   isUnusedBy(caller: string): boolean {
     return !this.#isConfirmed && caller === this.#caller;
   }
 
-  /** Notes who uses it. */
+  /** Notes who uses the session. */
   noteCaller(caller: string): void {
     this.#caller = caller;
     this.#orphanedAt = undefined;
   }
 
-  /** Notes that its last caller is lost. */
+  /** Notes that the last caller is lost. */
   orphan(): void {
     this.#orphanedAt = performance.now();
   }
 
-  /** The caller has it: it waits for use without a limit. */
+  /** The caller has the session, which waits for use without a limit. */
   confirm(): void {
     if (!this.#isConfirmed) this.#options.onConfirm();
     this.#isConfirmed = true;
@@ -111,8 +111,8 @@ export class NodeSession implements AsyncDisposable {
   }
 
   /**
-   * True if its caller has not used or confirmed it in time, as the message about it was lost; or if no other caller has
-   * used it in time after its last one was lost.
+   * True if the caller has not used or confirmed the session in time, as the message about the session was lost; or if
+   * no other caller has used the session in time after the last caller was lost.
    */
   isAbandoned(): boolean {
     const now = performance.now();
@@ -120,20 +120,20 @@ export class NodeSession implements AsyncDisposable {
     return !this.#isConfirmed && now - this.#createdAt > CONFIRM_MS;
   }
 
-  /** Stores its state after the calls that run, and ends it. Later calls get {@linkcode NotDoneError}. */
+  /** Stores the state after the running calls, and ends the session. Later calls get {@linkcode NotDoneError}. */
   async move(): Promise<void> {
     this.#moving ??= this.#move();
     await this.#moving;
   }
 
-  /** @throws {NotDoneError} after its state was stored, if it is moved to another node. */
+  /** @throws {NotDoneError} after the state was stored, if the session moves to another node. */
   async requireHere(): Promise<void> {
     if (this.#moving === undefined) return;
     await this.#moving;
     throw new NotDoneError("The session continues on another node");
   }
 
-  /** Ends it, and with it the calls that run. Its checkpoint in the store remains. */
+  /** Ends the session with the running calls. The checkpoint in the store remains. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ended ??= this.#end();
     await this.#ended;

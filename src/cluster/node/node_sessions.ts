@@ -22,9 +22,9 @@ export interface NodeSessionsOptions {
   readonly peer: NatsPeer;
   readonly pool: Pick<BranchingPool, "readCheckpoint">;
   readonly states: SessionStates;
-  /** True if the pool rewinds its sessions after a lease. */
+  /** True if the pool rewinds sessions after a lease. */
   readonly rewinds: boolean;
-  /** Leases a slot to a session of another node. It goes before new ones. */
+  /** Leases a slot to a session of another node, which goes before new sessions. */
   readonly takeSlot: (signal: AbortSignal) => Promise<SlotLease>;
   /** Called when a member of the cluster drains the node. */
   readonly onDrain: () => void;
@@ -34,7 +34,7 @@ export interface NodeSessionsOptions {
 
 /** Milliseconds after which the checkpoint of a lost caller's session is deleted: the caller may come back. */
 const ORPHAN_MS = 600_000;
-/** Milliseconds that the session of another node waits for a slot, before it may try the next node. */
+/** Milliseconds that the session of another node waits for a slot, before the session may try the next node. */
 const SLOT_WAIT_MS = 1_000;
 /** Sessions of other nodes that may wait for a slot. */
 const MAX_RESUMING = 1024;
@@ -82,7 +82,8 @@ export class NodeSessions implements AsyncDisposable {
     await this.#whenEmpty.promise;
   }
 
-  /** Opens a session for a message of the cluster, or runs a program in one. Returns false if the message asks for none. */
+  /** Opens a session for a message of the cluster, or runs a program in a session. Returns false if the message asks for
+   * neither. */
   start(lease: SlotLease, { head, sender, parts, bytes }: Received): boolean {
     const parsed = callSchema.safeParse(head);
     if (
@@ -103,7 +104,7 @@ export class NodeSessions implements AsyncDisposable {
       isTaken = true;
       if (call.op === "open") await this.#open(call, { lease, run });
       else await this.#runOnce(call, { lease, parts, run });
-    }).finally(() => isTaken || lease[Symbol.asyncDispose]()); // the owner has no room for the message, or the caller has given it up
+    }).finally(() => isTaken || lease[Symbol.asyncDispose]()); // the owner has no room for the message, or the caller has given the message up
     return true;
   }
 
@@ -132,7 +133,7 @@ export class NodeSessions implements AsyncDisposable {
   noteCaller({ head, sender }: Received): void {
     const beat = z.safeParse(callerBeatSchema, head);
     if (!beat.success || beat.data.id !== sender) return void this.invalid++;
-    if (this.#callers.beat(beat.data)) this.#abortCalls(beat.data.id); // it has given up its calls
+    if (this.#callers.beat(beat.data)) this.#abortCalls(beat.data.id); // the caller has given up all calls
   }
 
   /** Ends what lost callers hold, and abandoned sessions. */
@@ -156,7 +157,7 @@ export class NodeSessions implements AsyncDisposable {
     await Promise.all([...this.#sessions.values()].map((session) => session[Symbol.asyncDispose]()));
   }
 
-  /** Runs a call. Its message takes memory of its owner until it has ended. */
+  /** Runs a call. The message takes memory of the owner until the call has ended. */
   async #serve(call: Call, bytes: number, work: (run: NodeCall) => Promise<void>): Promise<void> {
     const run = new NodeCall(this.#peer, call);
     const key = keyOf(call);
@@ -226,7 +227,7 @@ export class NodeSessions implements AsyncDisposable {
     stack.move();
   }
 
-  /** Runs one program in a session of its own. */
+  /** Runs a program in a separate session. */
   async #runOnce(
     call: CallOf<"run">,
     { lease, parts, run }: { lease: SlotLease; parts: readonly Uint8Array[]; run: NodeCall },
@@ -271,7 +272,7 @@ export class NodeSessions implements AsyncDisposable {
     return session;
   }
 
-  /** Continues a session that another node had. It has a slot before its state is read. */
+  /** Continues a session that another node had. The session has a slot before the state is read. */
   async #resume(call: CallOf<"resume">, run: NodeCall): Promise<void> {
     this.#drain.signal.throwIfAborted();
     if (this.#resuming >= MAX_RESUMING) throw new ServerError("busy", "too many sessions wait for a slot");

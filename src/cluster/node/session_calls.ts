@@ -14,7 +14,7 @@ export interface SessionCallOptions {
   readonly call: SessionCall;
   readonly parts: readonly Uint8Array[];
   readonly run: NodeCall;
-  /** True if the pool rewinds its sessions after a lease. */
+  /** True if the pool rewinds sessions after a lease. */
   readonly rewinds: boolean;
 }
 
@@ -63,7 +63,7 @@ async function exec(
   });
   if (call.last) {
     await session[Symbol.asyncDispose]();
-    await nextTurn(); // a session that is rewound is offered again before its caller can ask for the next one
+    await nextTurn(); // a rewound session is offered again before the caller can ask for the next session
   } else if (call.then) await session.kept?.clear();
   const { head, parts: files } = toResultReply(result);
   await run.reply(head, files);
@@ -89,5 +89,5 @@ async function restore(
 ): Promise<void> {
   const { scope = owner, reseed, seed } = call;
   await python.restore(await readCheckpoint(partAt(parts, 0)), { owner: scope, reseed, seed, signal });
-  await kept?.restart(await python.checkpoint({ owner, signal })); // as its own owner may restore it
+  await kept?.restart(await python.checkpoint({ owner, signal })); // as the owner may restore the checkpoint
 }

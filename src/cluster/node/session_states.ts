@@ -36,7 +36,7 @@ export interface SessionStatesOptions {
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
-/** Size of an object: a checkpoint with its time, sealed. */
+/** Size of an object: a checkpoint with the time, sealed. */
 const MAX_OBJECT_BYTES = MAX_MESSAGE_BYTES + 1024;
 
 const timeSchema: z.core.$ZodType<StateTime> = z.object({
@@ -45,8 +45,8 @@ const timeSchema: z.core.$ZodType<StateTime> = z.object({
 });
 
 /**
- * The checkpoints that sessions of a cluster take by themselves, in NATS' object store by the id of the session. A
- * node that restores one checks its signature. What the sessions of this node store is bounded, and each owner has a
+ * The checkpoints that sessions of a cluster take by themselves, in NATS' object store by the id of the session. A node
+ * that restores a checkpoint checks the signature. The bytes of this node's sessions are bounded, and each owner has a
  * share.
  */
 export class SessionStates {
@@ -85,9 +85,10 @@ export class SessionStates {
   }
 
   /**
-   * Returns the last checkpoint of a session, or `undefined` if it has none. It is authenticated when it is restored.
+   * Returns the last checkpoint of a session, or `undefined` if there is no checkpoint. The restore authenticates the
+   * checkpoint.
    *
-   * @throws {DamagedObjectError | CheckpointError} if it is no checkpoint.
+   * @throws {DamagedObjectError | CheckpointError} if the object is no checkpoint.
    * @throws {SandboxError} if NATS cannot be reached.
    */
   async read(
@@ -116,7 +117,10 @@ export class SessionStates {
     return { ...time.data, checkpoint: await readCheckpoint(bytes) };
   }
 
-  /** Deletes the checkpoint of a session that has ended. One that stays disappears at the end of its time. */
+  /**
+   * Deletes the checkpoint of a session that has ended. A checkpoint that stays disappears at the end of the bucket's
+   * time.
+   */
   async delete(session: string): Promise<void> {
     await this.#bucket.delete(this.#peer.subjects.entry(session)).catch(this.#onError);
   }
@@ -136,7 +140,9 @@ export interface KeptStateOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** The checkpoints of one session of this node: the last one in the store, and in memory for a lost interpreter. */
+/**
+ * The checkpoints of a session of this node: the last checkpoint in the store, and in memory for a lost interpreter.
+ */
 export class KeptState implements AsyncDisposable {
   readonly #options: KeptStateOptions;
   readonly #stored: BudgetLease;
@@ -162,9 +168,9 @@ export class KeptState implements AsyncDisposable {
   }
 
   /**
-   * Takes the state of a session that was lost, after it was restored.
+   * Takes the state of a session that was lost, after the restore.
    *
-   * @throws {SandboxError} if it cannot be stored.
+   * @throws {SandboxError} if the checkpoint cannot be stored.
    */
   async adopt(state: LastCheckpoint): Promise<void> {
     await this.#put(state);
@@ -174,7 +180,7 @@ export class KeptState implements AsyncDisposable {
   /**
    * Takes a checkpoint that the session was restored from.
    *
-   * @throws {SandboxError} if it cannot be stored.
+   * @throws {SandboxError} if the checkpoint cannot be stored.
    */
   async restart(checkpoint: Checkpoint): Promise<void> {
     this.#earlierCalls = 0;
@@ -182,7 +188,7 @@ export class KeptState implements AsyncDisposable {
   }
 
   /**
-   * Deletes the checkpoint, as the session is in its state at the start.
+   * Deletes the checkpoint, as the session is in the state of the start.
    *
    * @throws {SandboxError} if NATS cannot be reached.
    */
@@ -195,7 +201,7 @@ export class KeptState implements AsyncDisposable {
     });
   }
 
-  /** Stores the state as it is now, if it has changed. */
+  /** Stores the present state, if the state has changed. */
   async settle(): Promise<void> {
     await this.#options.recovery.takeCheckpoint();
     await this.#queue.whenIdle();

@@ -181,7 +181,9 @@ export class SlotOffers implements BranchingPool, AsyncDisposable {
     peer.post(peer.subjects.free(profile), {}); // callers that wait send again
   }
 
-  /** Receives one message for a slot, and the next one if that is no work. Strangers' messages cause no announcement. */
+  /**
+   * Receives one message for a slot, and the next one if that is no work. Strangers' messages cause no announcement.
+   */
   #receiveWork(offer: Offer): void {
     const { peer, profile, onWork } = this.#options;
     const again = () => {

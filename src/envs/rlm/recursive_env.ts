@@ -8,6 +8,8 @@ export interface SubCall {
   /** Number of the reply whose code asks, from 1. */
   readonly turn: number;
   readonly signal: AbortSignal;
+  /** Version of the weights that answer, if the caller counts versions. */
+  readonly policyVersion?: number | string | undefined;
 }
 
 /** Answers questions of code. An error is raised in the code. */
@@ -22,4 +24,23 @@ export interface RecursiveEnv extends Env {
 /** True if code of the env's episodes may ask the policy. */
 export function isRecursiveEnv(env: Env): env is RecursiveEnv {
   return "answerSubCalls" in env;
+}
+
+/**
+ * Returns an env that wraps another one as an env whose code may ask the policy, if code of the wrapped env may.
+ * `change` returns the question that the policy is asked.
+ */
+export function keepRecursive(
+  outer: Env,
+  wrapped: Env,
+  change: (call: SubCall) => SubCall = (call) => call,
+): Env | RecursiveEnv {
+  if (!isRecursiveEnv(wrapped)) return outer;
+  return {
+    reset: (task, options) => outer.reset(task, options),
+    step: (action, options) => outer.step(action, options),
+    ...(outer.truncate && { truncate: outer.truncate.bind(outer) }),
+    answerSubCalls: (answer) => wrapped.answerSubCalls((call) => answer(change(call))),
+    [Symbol.asyncDispose]: () => outer[Symbol.asyncDispose](),
+  };
 }

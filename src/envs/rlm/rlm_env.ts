@@ -1,6 +1,7 @@
 import { attributeErrors, GraderError, SandboxError } from "../../errors.ts";
 import { History } from "../../history.ts";
 import { messageText } from "../../message.ts";
+import { toRowIntegers } from "../../numbers/exact_numbers.ts";
 import { requireKnownOptions } from "../../options.ts";
 import { parseTaggedReply } from "../../rewards/final_reply.ts";
 import { type Grader, toScore } from "../../rewards/grader.ts";
@@ -124,9 +125,14 @@ export class RlmEnv implements RecursiveEnv {
     this.#turn = 0;
     this.#lease = await inSandbox("acquire session", () => pool.acquire({ seed, signal }), signal);
     const { session } = this.#lease;
+    // a profile without host tools is an error here, not in the code of a reply
+    const { tools } = new CodeTools(this.#calls.tools(0)).forBlock({
+      idPrefix: "start",
+      stateOf: () => ({}),
+    });
     const start = await inSandbox(
       "set the context",
-      () => session.exec(PRELUDE, { inputs: { context }, signal }),
+      () => session.exec(PRELUDE, { inputs: { context }, tools, signal }),
       signal,
     );
     if (start.status !== "ok") {
@@ -232,7 +238,7 @@ export class RlmEnv implements RecursiveEnv {
     const info = {
       sub_calls: this.#calls?.count ?? 0,
       ...(final && { final_answer: final.text }),
-      ...(final?.value !== undefined && { final_value: final.value }),
+      ...(final?.value !== undefined && { final_value: toRowIntegers(final.value) }),
     };
     await this[Symbol.asyncDispose]();
     const scored = await this.#score(step.task, final?.text ?? "", signal);

@@ -9,6 +9,7 @@ import {
   number,
   parseBody,
   type ParseContext,
+  refuseFields,
   refuseInput,
   toEvent,
   tokenLimit,
@@ -16,6 +17,7 @@ import {
   toSampling,
   toToolSpec,
 } from "./dialect.ts";
+import { openaiToolChoice } from "./tool_choice.ts";
 
 const part = z.looseObject({
   type: z.string(),
@@ -94,13 +96,17 @@ function parseChat(value: unknown, { retry }: ParseContext): ChatRequest {
   const body = parseBody(chatRequest, value);
   if ((body.n ?? 1) > 1) refuseInput("'n' above 1, as each answer is a turn of its own");
   if (body.audio || body.modalities?.includes("audio")) refuseInput("audio");
+  refuseFields(body, ["functions"]);
   const tools = body.tools ?? [];
+  const specs = tools.flatMap((tool) => tool.function === undefined ? [] : [toToolSpec(tool.function)]);
   return {
     model: body.model,
     messages: body.messages.map(toMessage),
-    tools: tools.flatMap((tool) => tool.function === undefined ? [] : [toToolSpec(tool.function)]),
-    allowsCalls: body.tool_choice !== "none",
-    allowsParallelCalls: body.parallel_tool_calls ?? true,
+    tools: specs,
+    toolChoice: openaiToolChoice(body.tool_choice, {
+      tools: specs,
+      isSingle: body.parallel_tool_calls === false,
+    }),
     sampling: samplingOf(body),
     stream: body.stream ?? false,
     wantsLogProbs: body.logprobs ?? false,

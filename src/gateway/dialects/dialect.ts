@@ -102,6 +102,46 @@ export function refuseInput(what: string): never {
   throw new GatewayError("invalid", `The gateway does not take ${what}: send text`);
 }
 
+/** Fields by which clients of vLLM and SGLang change the prompt or the sampling in ways that the gateway does not have. */
+const SERVER_FIELDS: readonly string[] = [
+  "allowed_token_ids",
+  "bad_words",
+  "chat_template",
+  "chat_template_kwargs",
+  "continue_final_message",
+  "ebnf",
+  "guided_choice",
+  "guided_grammar",
+  "guided_json",
+  "guided_regex",
+  "ignore_eos",
+  "logit_bias",
+  "min_tokens",
+  "regex",
+  "repetition_penalty",
+  "stop_token_ids",
+  "structural_tag",
+  "structured_outputs",
+  "top_logprobs",
+];
+
+/**
+ * Refuses fields without which an answer would be another one.
+ *
+ * @throws {GatewayError} `invalid` if one of them is not empty.
+ */
+export function refuseFields(body: Readonly<Record<string, unknown>>, names: readonly string[]): void {
+  const found = [...SERVER_FIELDS, ...names].find((name) => !isEmpty(body[name]));
+  if (found === undefined) return;
+  const advice = "leave the field out, or let the owner set the sampling of the session";
+  throw new GatewayError("invalid", `The gateway does not take '${found}': ${advice}`);
+}
+
+function isEmpty(value: unknown): boolean {
+  if (typeof value === "object" && value !== null) return Object.keys(value).length === 0;
+  return value === undefined || value === null || value === false || value === 0 || value === "";
+}
+
 /** Returns parameters without those that are missing. */
 export function toSampling(sampling: Sampling): Sampling {
   return Object.fromEntries(Object.entries(sampling).filter(([, value]) => value !== undefined));

@@ -10,12 +10,14 @@ import {
   number,
   parseBody,
   type ParseContext,
+  refuseFields,
   refuseInput,
   toEvent,
   tokenLimit,
   toSampling,
   toToolSpec,
 } from "./dialect.ts";
+import { anthropicToolChoice } from "./tool_choice.ts";
 
 const textBlocks = z.union([
   z.string(),
@@ -47,8 +49,7 @@ const messagesRequest = z.looseObject({
   messages: z.array(message).min(1),
   system: textBlocks.nullish(),
   tools: z.array(tool).nullish(),
-  tool_choice: z.looseObject({ type: z.string(), disable_parallel_tool_use: z.boolean().nullish() })
-    .nullish(),
+  tool_choice: z.unknown().optional(),
   stream: z.boolean().nullish(),
   max_tokens: tokenLimit,
   stop_sequences: z.array(z.string()).nullish(),
@@ -74,19 +75,20 @@ export const messagesDialect: Dialect = {
 
 function parseMessages(value: unknown, { retry }: ParseContext): ModelRequest {
   const body = parseBody(messagesRequest, value);
+  refuseFields(body, ["container", "mcp_servers"]);
   const tools = body.tools ?? [];
   const isOwn = ({ type }: (typeof tools)[number]) => (type ?? "custom") === "custom";
   const format = body.output_config?.format ?? body.output_format;
   const system = systemOf(body.system);
+  const specs = tools.filter(isOwn).map((tool) => toToolSpec({ ...tool, parameters: tool.input_schema }));
   return {
     model: body.model,
     messages: [
       ...system === "" ? [] : [{ role: "system", content: system }],
       ...body.messages.flatMap(toMessages),
     ],
-    tools: tools.filter(isOwn).map((tool) => toToolSpec({ ...tool, parameters: tool.input_schema })),
-    allowsCalls: body.tool_choice?.type !== "none",
-    allowsParallelCalls: !body.tool_choice?.disable_parallel_tool_use,
+    tools: specs,
+    toolChoice: anthropicToolChoice(body.tool_choice, specs),
     sampling: toSampling({
       temperature: body.temperature,
       topP: body.top_p,
@@ -98,7 +100,7 @@ function parseMessages(value: unknown, { retry }: ParseContext): ModelRequest {
     stream: body.stream ?? false,
     wantsLogProbs: false,
     ignoredTools: tools.filter((tool) => !isOwn(tool)).map(({ type, name }) => type ?? name),
-    identity: identityOf(body),
+    identity: identityOf({ ...body, system }),
     retry,
   };
 }

@@ -10,6 +10,7 @@ import {
   number,
   parseBody,
   type ParseContext,
+  refuseFields,
   refuseInput,
   toEvent,
   tokenLimit,
@@ -18,6 +19,7 @@ import {
   toToolSpec,
 } from "./dialect.ts";
 import type { ResponseItem, ResponseItems } from "./response_items.ts";
+import { openaiToolChoice } from "./tool_choice.ts";
 import { outputOf, type ResponsesRequest, toResponse, toResponseEvents } from "./response_answer.ts";
 
 const part = z.looseObject({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() });
@@ -76,18 +78,22 @@ export const responsesDialect: Dialect = {
 function parseResponses(value: unknown, { retry, items }: ParseContext): ResponsesRequest {
   const body = parseBody(responsesRequest, value);
   if (body.background) refuseInput("'background', as an answer belongs to its request");
+  refuseFields(body, ["conversation", "prompt"]);
   const input = inputOf(body, items);
   const tools = body.tools ?? [];
   const isFunction = ({ type, name }: (typeof tools)[number]) => type === "function" && name !== undefined;
+  const specs = tools.filter(isFunction).map((tool) => toToolSpec({ ...tool, name: tool.name ?? "" }));
   return {
     model: body.model,
     messages: [
       ...body.instructions ? [{ role: "system", content: body.instructions }] : [],
       ...toMessages(input),
     ],
-    tools: tools.filter(isFunction).map((tool) => toToolSpec({ ...tool, name: tool.name ?? "" })),
-    allowsCalls: body.tool_choice !== "none",
-    allowsParallelCalls: body.parallel_tool_calls ?? true,
+    tools: specs,
+    toolChoice: openaiToolChoice(body.tool_choice, {
+      tools: specs,
+      isSingle: body.parallel_tool_calls === false,
+    }),
     sampling: samplingOf(body),
     stream: body.stream ?? false,
     wantsLogProbs: body.include?.includes("message.output_text.logprobs") ?? false,

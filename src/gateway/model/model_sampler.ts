@@ -12,7 +12,7 @@ import {
 import { sglangPolicy } from "../../policy/sglang.ts";
 import { PolicyError } from "../../errors.ts";
 import { Semaphore } from "../../async/semaphore.ts";
-import type { Sampling } from "../model_request.ts";
+import type { Sampling, ToolChoice } from "../model_request.ts";
 
 /** A prompt. Without `tokens`, the server gets the messages. */
 export interface SamplerPrompt extends Pick<ReplyContext, "tokens" | "text" | "tools" | "recordedChat"> {
@@ -22,6 +22,8 @@ export interface SamplerPrompt extends Pick<ReplyContext, "tokens" | "text" | "t
 /** Options of one sample. */
 export interface SampleOptions {
   readonly sampling: Sampling;
+  /** Choice of tools, for a server that gets messages. @default the model chooses */
+  readonly toolChoice?: ToolChoice | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -69,36 +71,53 @@ export function modelSampler(options: ModelSamplerOptions): ModelSampler {
   const slots = new Semaphore(concurrency);
   return {
     name: options.model,
-    async sample({ history, ...prompt }, { sampling, signal }) {
+    async sample({ history, ...prompt }, { sampling, toolChoice, signal }) {
       using _slot = await slots.acquire(signal);
       const { seed } = sampling;
       const context = { ...prompt, task: TASK, seed, signal };
-      return checkReply(toReply(await policyOf(options, sampling).reply(history, context)));
+      return checkReply(toReply(await policyOf(options, sampling, toolChoice).reply(history, context)));
     },
   };
 }
 
 /** Returns a policy for one request. Its parameters are those of the request; making one costs microseconds. */
-function policyOf(options: ModelSamplerOptions, sampling: Sampling): Policy {
+function policyOf(options: ModelSamplerOptions, sampling: Sampling, toolChoice?: ToolChoice): Policy {
   const { api, url, model, apiKey, timeoutMs = 600_000, endOfTurn, keepsSpecialTokens = false } = options;
   const server = { url, model, apiKey, timeoutMs, endOfTurn, retries: 2, concurrency: 1 };
   const kept = keepsSpecialTokens && { skip_special_tokens: false };
   if (api === "sglang") {
     return sglangPolicy({ ...server, samplingParams: { ...sglangParameters(sampling), ...kept } });
   }
-  const body = { ...openaiParameters(sampling), ...(api === "openai" && kept) };
+  const own = api === "openai" ? kept : toolChoice && toolChoiceFields(toolChoice);
+  const body = { ...openaiParameters(sampling), ...own };
   return openaiPolicy({ ...server, api: api === "chat" ? "chat" : "completions", body });
 }
 
-function sglangParameters({ jsonSchema, maxTokens, seed: _seed, ...sampling }: Sampling): object {
+/** Fields of a chat request, of which a server has the defaults without them. */
+function toolChoiceFields({ mode, names, isSingle }: ToolChoice): object {
+  const functions = names?.map((name) => ({ type: "function", function: { name } }));
+  const [only, ...others] = functions ?? [];
+  const choice = functions === undefined
+    ? mode
+    : mode === "required" && others.length === 0
+    ? only
+    : { type: "allowed_tools", allowed_tools: { mode, tools: functions } };
+  return {
+    ...(choice !== "auto" && { tool_choice: choice }),
+    ...(isSingle && { parallel_tool_calls: false }),
+  };
+}
+
+function sglangParameters({ jsonSchema, grammar, maxTokens, seed: _seed, ...sampling }: Sampling): object {
   return withoutUndefined({
     ...commonParameters(sampling),
     max_new_tokens: maxTokens,
     json_schema: jsonSchema && JSON.stringify(jsonSchema),
+    ebnf: grammar,
   });
 }
 
-function openaiParameters({ jsonSchema, maxTokens, seed: _seed, ...sampling }: Sampling): object {
+function openaiParameters({ jsonSchema, grammar, maxTokens, seed: _seed, ...sampling }: Sampling): object {
   const format = jsonSchema && {
     type: "json_schema",
     json_schema: { name: "answer", schema: jsonSchema, strict: true },
@@ -107,6 +126,7 @@ function openaiParameters({ jsonSchema, maxTokens, seed: _seed, ...sampling }: S
     ...commonParameters(sampling),
     max_tokens: maxTokens,
     response_format: format,
+    structured_outputs: grammar === undefined ? undefined : { grammar },
   });
 }
 

@@ -1,62 +1,22 @@
 import { EpisodeError, TokenError } from "../../errors.ts";
 import type { InteractionResult } from "../../rollout/interaction.ts";
-import type { Reply } from "../../policy/policy.ts";
 import type { Task } from "../../task.ts";
-import type { ToolCallParser } from "../../tools/parsers/tool_call_parser.ts";
 import { GatewayError, toGatewayError, toPromptError } from "../gateway_error.ts";
-import type { ModelAnswer, ModelRequest, Sampling } from "../model_request.ts";
-import type { ModelSampler, SamplerPrompt } from "../model/model_sampler.ts";
+import type { ModelRequest } from "../model_request.ts";
+import type { SamplerPrompt } from "../model/model_sampler.ts";
 import { PauseGate } from "../model/pause_gate.ts";
+import { requireChoice } from "../grammar/call_grammar.ts";
 import { AnsweredRequests } from "./answered_requests.ts";
 import { type ChatPath, ChatTree } from "./chat_tree.ts";
-import { draftPrompt, type SessionTokens } from "./draft_prompt.ts";
+import { draftPrompt } from "./draft_prompt.ts";
 import type { PromptWriter } from "./prompt_writer.ts";
 import { canonicalJson, messageKey } from "./message_key.ts";
 import { readAnswer, toDeliveredMessage } from "./read_answer.ts";
-import {
-  type PromptDraft,
-  type SampledTurn,
-  type SessionEnd,
-  SessionRow,
-  type TurnFacts,
-} from "./session_row.ts";
+import { type PromptDraft, type SampledTurn, type SessionEnd, SessionRow } from "./session_row.ts";
 import { MESSAGE_COPIES, sizeOf } from "./session_size.ts";
+import type { GatewaySessionOptions, RecordedTurn } from "./session_options.ts";
 import { SharedSample } from "./shared_sample.ts";
-
-/** What happens if an agent changed a message of the assistant. */
-export type RewrittenMode = "keep" | "branch" | "refuse";
-
-/** Options of {@linkcode GatewaySession}. */
-export interface GatewaySessionOptions extends SessionTokens {
-  readonly id: string;
-  readonly task: Task;
-  /** Number of the session among those of its task. @default 1 */
-  readonly sample?: number | undefined;
-  readonly sampler: ModelSampler;
-  readonly parser: ToolCallParser;
-  /** Parameters of sampling that the owner has set. */
-  readonly sampling?: Sampling | undefined;
-  /** Whose parameters count where the owner and the agent give one. @default "session" */
-  readonly samplingFrom?: "session" | "request" | undefined;
-  /** @default "branch" */
-  readonly rewritten?: RewrittenMode | undefined;
-  /** Number of tokens that the model takes, prompt and reply together. */
-  readonly contextTokens?: number | undefined;
-  /** Returns the version of the policy. It is recorded with each turn. */
-  readonly policyVersion?: (() => number | string | undefined) | undefined;
-  /** Holds back samples. @default a gate that is open */
-  readonly gate?: PauseGate | undefined;
-  /** Called with each turn, before its answer is delivered. */
-  readonly onTurn?: ((turn: RecordedTurn) => void) | undefined;
-}
-
-/** A turn with all that is needed to record it again. */
-export interface RecordedTurn {
-  readonly request: ModelRequest;
-  readonly reply: Reply;
-  readonly answer: ModelAnswer;
-  readonly facts: TurnFacts;
-}
+import { constraintOf, contextError, samplingOf } from "./turn_sampling.ts";
 
 /** A request that is sampled: the path of its chat, and the prompt that was written for it. */
 interface Attempt {
@@ -194,7 +154,9 @@ export class GatewaySession {
   }
 
   #requireOpen(): void {
-    if (this.#end !== undefined) throw new GatewayError("ended", `The session ${this.id} has ended`);
+    if (this.#end === undefined) return;
+    const { error } = this.#end;
+    throw new GatewayError("ended", `The session ${this.id} has ended${error ? `: ${error.message}` : ""}`);
   }
 
   #attempt(request: ModelRequest): Attempt {
@@ -221,18 +183,21 @@ export class GatewaySession {
     const { request, draft: { writer, history } } = attempt;
     const { sampler, gate = new PauseGate(), policyVersion } = this.#options;
     const promptTokens = writer.prompt.ids.length;
-    const sampling = this.#samplingOf(request, promptTokens);
+    const toolChoice = this.#options.toolChoice === undefined ? request.toolChoice : undefined;
+    const sampling = samplingOf(request, { prompt: writer.prompt, toolChoice, session: this.#options });
     try {
       using _running = await gate.enter(signal);
       const version = policyVersion?.();
       const start = performance.now();
       const prompt = { history, tools: request.tools, ...this.#recordOf(writer) };
-      const reply = await sampler.sample(prompt, { sampling, signal });
+      const reply = await sampler.sample(prompt, { sampling, toolChoice, signal });
       signal.throwIfAborted();
       this.#requireOpen();
-      const facts = { policyMs: performance.now() - start, policyVersion: version };
+      const constraint = constraintOf(sampling);
+      const facts = { policyMs: performance.now() - start, policyVersion: version, constraint };
       const { parser, format, onTurn } = this.#options;
       const answer = readAnswer(reply, request, { parser, format, promptTokens });
+      if (toolChoice !== undefined) requireChoice(answer, { ...request, toolChoice });
       const turn = this.#record(attempt, { reply, answer, facts });
       onTurn?.({ request, reply: turn.reply, answer, facts });
       return turn;
@@ -251,26 +216,7 @@ export class GatewaySession {
   #toAnswerError(error: EpisodeError, prompt: number): GatewayError {
     const failure = toGatewayError(error);
     if (failure.fault !== "context_length") return failure;
-    return this.#contextError(prompt, error);
-  }
-
-  #contextError(prompt: number, cause?: unknown): GatewayError {
-    const { contextTokens: limit = prompt - 1 } = this.#options;
-    const message = `prompt is too long: ${prompt} tokens > ${limit} maximum`;
-    return new GatewayError("context_length", message, { cause, tokens: { prompt, limit } });
-  }
-
-  /** Returns the parameters of a request. The reply gets what the prompt leaves of the context. */
-  #samplingOf({ sampling, tools, allowsCalls }: ModelRequest, promptTokens: number): Sampling {
-    const { sampling: own = {}, samplingFrom = "session", contextTokens = Infinity } = this.#options;
-    const merged = samplingFrom === "session" ? { ...sampling, ...own } : { ...own, ...sampling };
-    const left = contextTokens - promptTokens;
-    if (left < 1) throw this.#contextError(promptTokens);
-    const limits = [sampling.maxTokens, own.maxTokens, left].filter((limit) => limit !== undefined);
-    const maxTokens = Math.min(...limits);
-    // a reply that must be JSON of the schema could call no tool
-    const jsonSchema = tools.length > 0 && allowsCalls ? undefined : merged.jsonSchema;
-    return { ...merged, jsonSchema, maxTokens: maxTokens === Infinity ? undefined : maxTokens };
+    return contextError({ prompt, limit: this.#options.contextTokens ?? prompt - 1 }, error);
   }
 
   #record(

@@ -53,14 +53,14 @@ function readCalls(
   parser: ToolCallParser,
 ): { text: string; calls: AnswerCall[] } {
   const text = messageText(message);
-  if (!request.allowsCalls || request.tools.length === 0) return { text, calls: [] };
+  if (request.toolChoice.mode === "none" || request.tools.length === 0) return { text, calls: [] };
   const parsed = parser.parse(message);
   if (parsed.calls.length === 0 || parsed.calls.some(({ fault }) => fault !== undefined)) {
     return { text, calls: [] };
   }
-  const calls = request.allowsParallelCalls ? parsed.calls : parsed.calls.slice(0, 1);
   const ids = new Set<string>();
-  return { text: parsed.text, calls: calls.map((call) => toAnswerCall(call, { tools: request.tools, ids })) };
+  const calls = parsed.calls.map((call) => toAnswerCall(call, { tools: request.tools, ids }));
+  return { text: parsed.text, calls };
 }
 
 /** @param ids ids of the calls before. An id that the model or its server gave is kept, as its template shows the id. */

@@ -1,5 +1,6 @@
 import type { JournalTurn, SessionOrigin } from "../state/session_journal.ts";
-import { GatewaySession, type GatewaySessionOptions } from "./gateway_session.ts";
+import { GatewaySession } from "./gateway_session.ts";
+import type { GatewaySessionOptions } from "./session_options.ts";
 
 /**
  * Returns the session that a restored copy continues, from the turns of the copy's journal.

@@ -56,6 +56,8 @@ export interface PromptDraft {
 export interface TurnFacts {
   readonly policyMs: number;
   readonly policyVersion: number | string | undefined;
+  /** What constrained the decoding of the reply: log-probabilities may be those before it. @default nothing */
+  readonly constraint?: "tool_choice" | "schema" | undefined;
 }
 
 /** How a session ended. */
@@ -69,11 +71,24 @@ export interface SessionEnd {
   readonly error?: EpisodeFailure | undefined;
   /** False for a session that was deleted before it was finished. */
   readonly isComplete: boolean;
+  /** True if the session's sandbox ended before the session, so that what the agent left in it is unknown. */
+  readonly hasLostSandbox?: boolean | undefined;
 }
 
 /** Returns the end of a session that was not finished. */
 export function abortedEnd(message: string): SessionEnd {
   return { reward: null, isComplete: false, error: { boundary: "env", name: "EnvError", message } };
+}
+
+/** Returns the end of a session whose sandbox did not outlive its server. */
+export function lostSandboxEnd(): SessionEnd {
+  const message = "sandbox lost: the server ended while the agent used it";
+  return {
+    reward: null,
+    isComplete: false,
+    hasLostSandbox: true,
+    error: { boundary: "sandbox", name: "SandboxError", message },
+  };
 }
 
 /** Why the rows of an evaluation have no tokens. */
@@ -104,6 +119,7 @@ export class SessionRow {
   readonly #shared: number;
   readonly #steps: TurnRecord[] = [];
   readonly #changes: ChangeNote[] = [];
+  readonly #constrained: { readonly turn: number; readonly by: string }[] = [];
   /** First prompt, and its numbers of tokens and messages. */
   readonly #first: { readonly text: string; readonly tokens: number; readonly messages: number };
 
@@ -144,7 +160,9 @@ export class SessionRow {
   ): SampledTurn {
     const sampledIds = writer.reply(reply);
     const number = this.#shared + this.#steps.length + 1;
-    const record = toTurnRecord({ turn: number, promptTokens: undefined, ...facts }, reply);
+    const { constraint: by, ...times } = facts;
+    if (by !== undefined) this.#constrained.push({ turn: number, by });
+    const record = toTurnRecord({ turn: number, promptTokens: undefined, ...times }, reply);
     this.#steps.push({ ...record, ...(sampledIds && { tokens: toStepTokens(sampledIds) }) });
     this.#writer = writer;
     this.#history = history.append(reply.message);
@@ -162,7 +180,7 @@ export class SessionRow {
   #trajectory({ session, task, sample, policy, isEvaluation }: RowContext, end: SessionEnd): Trajectory {
     const tokens = this.#writer.tokens();
     const { text, tokens: promptLength, messages: promptMessages } = this.#first;
-    const { reward, rewardParts, unscored, error, isComplete } = end;
+    const { reward, rewardParts, unscored, error, isComplete, hasLostSandbox } = end;
     const isOver = isComplete && error === undefined;
     const isCut = this.tip.reply.message.is_complete === false;
     const policyMs = this.#steps.reduce((sum, step) => sum + step.policyMs, 0);
@@ -178,6 +196,8 @@ export class SessionRow {
       info: {
         session,
         ...(this.#changes.length > 0 && { changes: this.#changes }),
+        ...(hasLostSandbox && { sandbox_lost: true }),
+        ...(this.#constrained.length > 0 && { constrained: this.#constrained }),
         ...(isEvaluation && { not_for_training: NO_IDS }),
       },
       turns: this.#steps.length,

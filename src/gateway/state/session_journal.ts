@@ -3,7 +3,7 @@ import type { Message, ToolSpec } from "../../message.ts";
 import type { Reply } from "../../policy/policy.ts";
 import type { Task } from "../../task.ts";
 import type { ModelAnswer, ModelRequest, Sampling } from "../model_request.ts";
-import type { RewrittenMode } from "../session/gateway_session.ts";
+import type { RewrittenMode } from "../session/session_options.ts";
 import type { SessionEnd, TurnFacts } from "../session/session_row.ts";
 
 /** How a session was opened. */
@@ -14,6 +14,7 @@ export interface SessionSettings {
   readonly sampling?: Sampling | undefined;
   readonly samplingFrom?: "session" | "request" | undefined;
   readonly rewritten?: RewrittenMode | undefined;
+  readonly toolChoice?: "auto" | undefined;
   readonly idleMs?: number | undefined;
   /** Time at which the session was opened, in ISO 8601. */
   readonly openedAt?: string | undefined;
@@ -157,12 +158,11 @@ function parseJournal(text: string): Omit<JournaledSession, "journal"> | undefin
 
 /** Returns what a request has beside its chat, without fields of its dialect. */
 function settingsOf(request: ModelRequest): TurnLine["request"] {
-  const { model, allowsCalls, allowsParallelCalls, sampling, stream, wantsLogProbs } = request;
+  const { model, toolChoice, sampling, stream, wantsLogProbs } = request;
   const { ignoredTools, identity, retry } = request;
   return {
     model,
-    allowsCalls,
-    allowsParallelCalls,
+    toolChoice,
     sampling,
     stream,
     wantsLogProbs,

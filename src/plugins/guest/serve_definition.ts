@@ -4,7 +4,7 @@ import { serveCalls } from "../../tools/file/guest/calls.ts";
 interface DefinitionKind {
   /** Function that checks the types of a definition, for messages. */
   readonly helper: string;
-  /** Functions of a definition. It must have one at least. */
+  /** Functions of a definition, which must have at least one function. */
   readonly hooks: readonly string[];
   /** True if each function must return a value. */
   readonly needsResult: boolean;
@@ -55,7 +55,7 @@ export function kindOf(value: unknown): string {
   return value === null ? "null" : `a value of type ${typeof value}`;
 }
 
-/** Refuses numbers that JSON does not have, as it would write them as `null`. */
+/** Refuses numbers that JSON does not have, as JSON would write them as `null`. */
 export function requireFinite(key: string, value: unknown): unknown {
   if (typeof value !== "number" || Number.isFinite(value)) return value;
   throw new RangeError(`'${key}' of the result must be a finite number: it is ${value}`);

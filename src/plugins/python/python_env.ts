@@ -46,17 +46,17 @@ const stepSchema = z.strictObject({
 });
 
 /**
- * Runs the env of a Python file in a sandbox. `fileEnv` makes envs of it. The file has at least one of these:
+ * Runs the env of a Python file in a sandbox. `fileEnv` makes envs of the file. The file has at least one of these:
  *
  * - `reset(task, query, answer, fields, seed)` starts an episode and returns another query, as text or messages, or `None`
  * - `tools`, a list of functions as {@linkcode pythonTools} describes them
- * - `step(reply, messages, turn, task, …)` answers a reply that called no tool and ran no code: it returns `None` to end the
- *   episode, the text of the user's next message, or a dict with `message`, `reward` and `done`
+ * - `step(reply, messages, turn, task, …)` answers a reply that called no tool and ran no code, and returns `None` to end
+ *   the episode, the text of the user's next message, or a dict with `message`, `reward` and `done`
  * - `reward(completion, answer, task, messages, …)`, as `grade` of {@linkcode pythonGrader}
  * - `system`, the text of the system message; `python = True` to run Python blocks of replies
  *
- * Parameters are chosen by their names. Each episode has a session of its own, in the state after the file was loaded,
- * with seeded random numbers if the episode has a seed. What an episode keeps in globals, no other one sees.
+ * Parameters are chosen by their names. Each episode has a separate session, in the state after the file was loaded,
+ * with seeded random numbers if the episode has a seed. No episode sees globals of another episode.
  *
  * @throws {SandboxError} if the file cannot be loaded, or has no such functions.
  */
@@ -87,7 +87,7 @@ interface EpisodeSetup {
   readonly onPrint: PythonFileOptions["onPrint"];
 }
 
-/** An episode of a Python file, in its own session. */
+/** An episode of a Python file, in a separate session. */
 class PythonEpisode implements FileEpisode {
   readonly #session: PythonFileSession;
   readonly #setup: EpisodeSetup;

@@ -14,7 +14,7 @@ import userFile from "./user_file.py" with { type: "text" };
 
 /** Options of a Python file in the sandbox. */
 export interface PythonFileOptions {
-  /** Sessions for the file. No program of a model may run in it. The caller disposes it. */
+  /** Sessions for the file. No program of a model may run in this pool. The caller disposes the pool. */
   pool: BranchingPool;
   /**
    * Maximum duration of a call, in milliseconds.
@@ -43,14 +43,14 @@ export interface PythonKind {
   readonly contract: string;
 }
 
-/** The error of a Python file: an exception in it, or a result or signature that is not that of its contract. */
+/** The error of a Python file: an exception in the file, or a result or signature against the file's contract. */
 export class PythonFileError extends Error {
   override readonly name = "PythonFileError";
   /** The message without the place, such as `ValueError: no such city`. */
   readonly reason: string;
-  /** Place in the user's files, such as `./g.py, line 7`; `undefined` if it is not known. */
+  /** Place in the user's files, such as `./g.py, line 7`; `undefined` if unknown. */
   readonly place: string | undefined;
-  /** The traceback as Python prints it, without frames of Paddock; empty if there was no exception. */
+  /** The traceback in Python's form, without frames of Paddock; empty if there was no exception. */
   readonly traceback: string;
 
   constructor(
@@ -89,9 +89,9 @@ const SOURCES = {
   paddock_tool_functions: toolFunctions,
   paddock_env_functions: envFunctions,
 };
-/** Code whose value is a reply; None in an interpreter that has been started anew. */
+/** Code whose value is a reply; None in a new interpreter. */
 const SERVE = `getattr(__import__("sys").modules.get("${MODULE}"), "serve", lambda: None)()`;
-/** Code that defines all modules but the first one, which they import. */
+/** Code that defines all modules but the importing module. */
 const FURTHER_MODULES = [
   "import sys as _sys, types as _types",
   ...Object.entries(SOURCES).slice(1).map(([name, source]) =>
@@ -133,12 +133,12 @@ const replySchema = z.union([
 ]);
 
 /**
- * A Python file that has been loaded once in a sandbox. Each session of it starts in the state that the file had then:
- * what one call changes, no call of another session sees.
+ * A Python file that has been loaded once in a sandbox. Each session starts in the state after the load: no
+ * call sees changes of another session's calls.
  */
 export class PythonFile {
   readonly path: string;
-  /** Name of its module. */
+  /** Name of the file's module. */
   readonly moduleName: string;
   readonly #options: PythonFileOptions;
   readonly #loaded: Checkpoint;
@@ -163,8 +163,8 @@ export class PythonFile {
   /**
    * Loads a file.
    *
-   * @throws {SandboxError} if the file cannot be read or loaded, or does not keep the contract of its kind. The message
-   * names the line of the file, and `cause` is a {@linkcode PythonFileError} where Python refused it.
+   * @throws {SandboxError} if the file cannot be read or loaded, or does not keep the contract of the file's kind. The
+   * message names the line of the file, and `cause` is a {@linkcode PythonFileError} where Python refused the file.
    */
   static async open(path: string, options: PythonFileOptions & { kind: PythonKind }): Promise<PythonFile> {
     const { kind, pool, signal } = options;
@@ -193,12 +193,12 @@ export class PythonFile {
     }
   }
 
-  /** Leases a session in the state that the file had when it was loaded. The caller disposes it. */
+  /** Leases a session in the state after the load. The caller disposes the session. */
   async acquire(options: CopyOptions = {}): Promise<PythonFileSession> {
     return await this.restore(this.#loaded, options);
   }
 
-  /** Leases a session in the state of a checkpoint of another one. The caller disposes it. */
+  /** Leases a session in the state of another session's checkpoint. The caller disposes the session. */
   async restore(checkpoint: Checkpoint, { reseed, seed, signal }: CopyOptions): Promise<PythonFileSession> {
     await using stack = new AsyncDisposableStack();
     const lease = stack.use(await this.#options.pool.acquire({ signal }));
@@ -207,7 +207,7 @@ export class PythonFile {
     return new PythonFileSession(lease, { ...this.#options, loaded: this.#loaded });
   }
 
-  /** Makes one call in a session of its own. */
+  /** Makes a call in a separate session. */
   async call<Result>(request: PythonRequest, options: PythonCallOptions<Result>): Promise<Result> {
     await using session = await this.acquire({ signal: options.signal });
     return await session.call(request, options);
@@ -218,7 +218,7 @@ export class PythonFile {
 type CopyOptions = Pick<RestoreOptions, "reseed" | "seed" | "signal">;
 
 interface SessionOptions extends Pick<PythonFileOptions, "timeoutMs" | "onPrint"> {
-  /** State of the loaded file, to which a session returns when its interpreter was lost. */
+  /** State of the loaded file, to which a session returns after the loss of the interpreter. */
   readonly loaded?: Checkpoint | undefined;
 }
 
@@ -241,7 +241,7 @@ export class PythonFileSession implements AsyncDisposable {
   /**
    * Makes a call.
    *
-   * @throws {PythonFileError} if the file raises an exception or does not keep its contract, or a limit of the profile
+   * @throws {PythonFileError} if the file raises an exception or does not keep the contract, or a limit of the profile
    * ends the call.
    */
   async call<Result>(request: PythonRequest, options: PythonCallOptions<Result>): Promise<Result> {

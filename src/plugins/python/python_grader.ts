@@ -28,16 +28,16 @@ export const scoreSchema = z.strictObject({
  *
  * - `completion`: the text of the last reply; `messages`: the whole conversation; `query`: the text of the query
  * - `code_calls`: the calls of tools that the code of the episode made, each a dict as in the row of the episode
- * - `answer`: the task's answer; `task`: the task as a dict; `fields`: its other columns; or the name of a column
+ * - `answer`: the task's answer; `task`: the task as a dict; `fields`: the other columns; or the name of a column
  *
- * It returns a number, `None` if there is no score, or a dict with `score`, whose other values are the parts of the
+ * `grade` returns a number, `None` if there is no score, or a dict with `score`, whose other values are the parts of the
  * reward by name, and an optional `reason`.
  *
- * The file is loaded once. Each grade starts from the state that it had then, so that no grade sees what another one
- * left in globals, modules, files or random numbers. An exception, a wrong result and a reached limit are a
+ * The file is loaded once. Each grade starts from the state after the load, so that no grade sees traces of another
+ * grade in globals, modules, files or random numbers. An exception, a wrong result and a reached limit are a
  * `GraderError` with the line of the file: the episode has no score.
  *
- * A profile with `preload: PYTHON_FILE_PRELOAD` halves the time of that, for an image that is built once.
+ * A profile with `preload: PYTHON_FILE_PRELOAD` halves the time of a load, for an image that is built once.
  *
  * @example
  * ```ts
@@ -64,7 +64,7 @@ export async function pythonGrader(path: string, options: PythonGraderOptions): 
 /**
  * Grades an episode with a function of a file.
  *
- * @throws {GraderError} if it cannot.
+ * @throws {GraderError} if the function gives no valid result.
  */
 export async function gradeWith(
   file: Pick<PythonFile, "path" | "call">,
@@ -92,7 +92,7 @@ export async function gradeWith(
   }
 }
 
-/** Returns the text of a query: that of its messages, if it is a conversation. */
+/** Returns the text of a query: the text of all messages, if the query is a conversation. */
 export function queryText(query: PluginTask["query"]): string {
   return typeof query === "string" ? query : query.map(messageText).join("\n\n");
 }

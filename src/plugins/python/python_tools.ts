@@ -21,7 +21,7 @@ import {
 export interface PythonTools {
   /** Descriptions of the tools for a model. */
   readonly specs: readonly ToolSpec[];
-  /** Returns the transform of one env, which runs the calls of its episodes. */
+  /** Returns the transform of an env, which runs the calls of the env's episodes. */
   makeTransform(options?: PythonToolsTransformOptions): Transform;
 }
 
@@ -41,16 +41,17 @@ export const toolsSchema = z.array(z.strictObject({
 }));
 
 /**
- * Makes tools of the functions of a Python file, which run in a sandbox. The tools are the functions in its list
- * `tools`, or else all functions of the file whose name does not begin with `_`.
+ * Makes tools of the functions of a Python file, which run in a sandbox. The tools are the functions in the
+ * file's list `tools`, or else all functions of the file whose name does not begin with `_`.
  *
  * The schema of the arguments comes from the type hints: `str`, `int`, `float`, `bool`, `None`, lists, tuples, dicts
- * with keys of text, `Literal`, unions, `Annotated[…, "description"]`, enums, `TypedDict` and dataclasses. The description comes
- * from the docstring, and those of parameters from its section `Args:`, `Parameters`, or from `:param name:`.
+ * with keys of text, `Literal`, unions, `Annotated[…, "description"]`, enums, `TypedDict` and dataclasses. The
+ * description comes from the docstring; descriptions of parameters come from the docstring's section `Args:` or
+ * `Parameters`, or from `:param name:`.
  *
- * The file is loaded once. Each episode starts from the state that it had then, in a session of its own, and its calls
- * see what earlier ones of the episode left in globals. Calls of a message run one after the other. An exception is a
- * result that the model reads; `onPrint` gets its traceback.
+ * The file is loaded once. Each episode starts from the state after the load, in a separate session, and the calls of an
+ * episode share globals. Calls of a message run in order, one at a time. An exception is a result that the model reads;
+ * `onPrint` gets the traceback.
  *
  * @example
  * ```ts
@@ -80,7 +81,7 @@ export async function pythonTools(path: string, options: PythonFileOptions): Pro
   };
 }
 
-/** Makes the tools of a session. Its calls run one after the other. */
+/** Makes the tools of a session. Calls of a session run in order, one at a time. */
 export function toolsOfSession(
   specs: readonly ToolSpec[],
   { session, onPrint }: {
@@ -111,7 +112,7 @@ interface TransformSetup {
   readonly rest: Omit<ToolTransformOptions, "tools">;
 }
 
-/** Runs the calls of an episode in a session of its own. */
+/** Runs the calls of an episode in a separate session. */
 class PythonToolTransform implements Transform {
   readonly #setup: TransformSetup;
   readonly #tools: Tool[];

@@ -12,10 +12,10 @@ export interface PythonSource {
 /** Sources by the name of their module: `helpers` and `helpers.text`. */
 export type PythonSources = ReadonlyMap<string, PythonSource>;
 
-/** Maximum size of a file with the files that it imports, in bytes. */
+/** Maximum size of a file with all imported files, in bytes. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** Returns the name of the module in a file: its name without the extension. */
+/** Returns the name of the module in a file: the file's name without the extension. */
 export function moduleNameOf(path: string): string {
   return basename(path).replace(/\.py$/i, "");
 }
@@ -27,7 +27,7 @@ export interface ReadSourcesOptions {
 }
 
 /**
- * Reads a Python file and the files and folders beside it that it imports, also those that these import.
+ * Reads a Python file and all imported files and folders beside the file, also indirect imports.
  *
  * @throws {SyntaxError} if a file is not UTF-8.
  * @throws {RangeError} if they have more than 16 MiB together.
@@ -58,7 +58,7 @@ export async function readSources(path: string, { importsOf }: ReadSourcesOption
   return sources;
 }
 
-/** Returns the files of a module beside the user's file: one, or all of a folder. */
+/** Returns the files of a module beside the user's file: a single file, or all files of a folder. */
 async function findModules(folder: string, name: string): Promise<{ name: string; path: string }[]> {
   const file = joinPath(folder, `${name}.py`);
   const root = joinPath(folder, name);
@@ -89,7 +89,7 @@ async function isFile(path: string): Promise<boolean> {
   try {
     return (await Deno.stat(path)).isFile;
   } catch {
-    return false; // it does not exist, or its folder cannot be read
+    return false; // the file does not exist, or the folder cannot be read
   }
 }
 

@@ -21,6 +21,7 @@ import standIns from "./python/stand_ins.py" with { type: "text" };
 import syntax from "./python/syntax.py" with { type: "text" };
 import taint from "./python/taint.py" with { type: "text" };
 import testCheck from "./python/test_check.py" with { type: "text" };
+import { type PackedTests, parsePreparedTests, type PreparedTests } from "./prepared_tests.ts";
 import { RERUN_SOURCES } from "./reruns.ts";
 import type { TestProblem } from "./test_problem.ts";
 import testsSource from "./python/tests.py" with { type: "text" };
@@ -29,6 +30,12 @@ import testsSource from "./python/tests.py" with { type: "text" };
 export interface TestRunOptions {
   readonly problem: TestProblem;
   readonly modules: TestModules;
+  /**
+   * Tests that were prepared before.
+   *
+   * @default the tests are prepared without them
+   */
+  readonly packedTests?: PackedTests | undefined;
   /** Maximum run time of one test, in milliseconds. */
   readonly timeoutMs: number;
   /**
@@ -90,25 +97,16 @@ export type TestVerdict =
 
 /** Result of `run` of `tests.py`. The session is the tests' own, so that no program can forge it. */
 const verdictSchema = z.tuple([
-  z.enum(["passed", "failed", "unjudged", "too many calls", "too large"]),
+  z.enum(["passed", "failed", "unprepared", "unjudged", "too many calls", "too large"]),
   z.string(),
 ]);
-
-/** What `prepare` of `tests.py` returns. */
-const preparedSchema = z.tuple([z.array(z.string()), z.string()]);
-
-/** Tests whose setup has run. */
-export interface PreparedTests {
-  /** Names that the tests take from the candidate beside its entry point. */
-  readonly names: readonly string[];
-  /** Arguments of the tests' first request, which looks up their names in the candidate, as JSON. */
-  readonly lookup: string;
-}
 
 /** Runs tests in a session that the candidate's program cannot reach. */
 export class TestRun {
   readonly #session: PythonSession;
   readonly #options: TestRunOptions;
+  /** Tests that were prepared in another session, until the first one runs. */
+  #packed: PreparedTests | undefined;
 
   constructor(session: PythonSession, options: TestRunOptions) {
     this.#session = session;
@@ -116,24 +114,37 @@ export class TestRun {
   }
 
   /**
-   * Runs the setup code.
+   * Runs the setup code. That of tests which were prepared before runs with the first test.
    *
    * @throws {Error} when the setup fails, which means that the problem itself is broken.
    */
   async prepare(): Promise<PreparedTests> {
-    const { problem, timeoutMs, signal } = this.#options;
-    const { setup, codeTests, entryPoint } = problem;
-    const given = entryPoint === undefined ? [] : [entryPoint];
-    const { ofTests, ofCandidate } = this.#options.modules;
+    const { problem, modules: { ofTests, ofCandidate }, packedTests, timeoutMs, signal } = this.#options;
     await ofTests.detectIn(this.#session, { timeoutMs, signal });
     await CompiledModules.compileIn(this.#session, [ofTests, ofCandidate], { timeoutMs, signal });
-    const code = `${ofTests.definitions}\n${
-      moduleCall(MODULE, "prepare", [problem.prompt, setup, codeTests, given])
-    }`;
+    this.#packed = packedTests?.get(problem);
+    if (this.#packed) return this.#packed;
+    const prepared = await this.#prepareHere();
+    packedTests?.set(problem, prepared);
+    return prepared;
+  }
+
+  async #prepareHere(): Promise<PreparedTests> {
+    const { problem, modules, timeoutMs, signal } = this.#options;
+    const { prompt, setup, codeTests, entryPoint } = problem;
+    const args = [prompt, setup, codeTests, entryPoint === undefined ? [] : [entryPoint]];
+    const code = `${modules.ofTests.definitions}\n${moduleCall(MODULE, "prepare", args)}`;
     const result = await this.#session.exec(code, { timeoutMs, signal });
     if (result.status !== "ok") throw new Error(`Cannot prepare tests: ${errorOf(result)}`);
-    const [names, lookup] = preparedSchema.parse(JSON.parse(result.value ?? "[]"));
-    return { names, lookup };
+    return parsePreparedTests(result.value);
+  }
+
+  /** Returns code that runs a test. */
+  #codeOf(index: number): string {
+    if (!this.#packed) return moduleCall(MODULE, "run", [index]);
+    const { problem: { setup, codeTests }, modules } = this.#options;
+    const args = [this.#packed.packed, setup, codeTests, index];
+    return `${modules.ofTests.definitions}\n${moduleCall(MODULE, "run_packed", args)}`;
   }
 
   /**
@@ -145,7 +156,7 @@ export class TestRun {
    */
   async runTest(index: number, candidate: Candidate): Promise<TestVerdict> {
     const { timeoutMs, timeScales = { callee: 1, caller: 1 }, signal } = this.#options;
-    const code = moduleCall(MODULE, "run", [index]);
+    const code = this.#codeOf(index);
     const failures: unknown[] = [];
     candidate.beginTest();
     const tools = [callTool(candidate, (error) => failures.push(error))];
@@ -157,6 +168,7 @@ export class TestRun {
         signal: AbortSignal.any([limits.signal, ...(signal ? [signal] : [])]),
       })
     );
+    this.#packed = undefined;
     if (failures.length > 0) {
       throw new Error(`Cannot run test ${index + 1}: ${failures[0]}`, { cause: failures[0] });
     }
@@ -165,6 +177,11 @@ export class TestRun {
       return await this.#verdictOfTimeout(index, candidate);
     }
     const [verdict, reason] = result.status === "ok" ? parseVerdict(result.value) : ["failed" as const, ""];
+    if (verdict === "unprepared") {
+      await this.#session.reset({ mode: "rewind", signal });
+      await this.#prepareHere();
+      return await this.runTest(index, candidate);
+    }
     if (verdict === "unjudged") throw new Error(`Cannot run test ${index + 1}: ${reason}`);
     if (verdict === "too many calls" && !candidate.isMainlyCalled) return FAILED;
     if (verdict === "passed" || verdict === "failed") return { verdict };
@@ -245,16 +262,18 @@ function parseVerdict(value: string | undefined): z.output<typeof verdictSchema>
   return verdictSchema.parse(JSON.parse(value ?? '["failed", ""]'));
 }
 
+const callSchema = z.object({
+  name: z.string(),
+  arguments: z.string(),
+  count: z.int().min(1),
+  stdin: z.string().optional(),
+});
+
 function callTool(candidate: Candidate, onFailure: (error: unknown) => void) {
   return hostTool({
     name: "call_candidate",
     description: "Calls the candidate with plain data.",
-    parameters: z.object({
-      name: z.string(),
-      arguments: z.string(),
-      count: z.int().min(1),
-      stdin: z.string().optional(),
-    }),
+    parameters: callSchema,
     async run({ name, arguments: args, count, stdin }) {
       try {
         return await candidate.call(name, args, { count, stdin });

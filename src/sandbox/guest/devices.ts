@@ -19,7 +19,11 @@ const ENOSYS = 52;
 const DEVICE_MAJOR = 77;
 const WASM_PAGE_BYTES = 65536;
 
+/** Mode of the file of a Unix socket. */
+const SOCKET_MODE = 0o140755;
+
 const encoder = new TextEncoder();
+const decoder = new TextDecoder();
 const EMPTY = new Uint8Array(0);
 
 /** Handlers of Python's requests about its clocks. */
@@ -59,6 +63,8 @@ export class Devices {
   flooded = false;
   /** Number of bundles beyond the limits of an exec. */
   droppedDisplays = 0;
+  /** Number of sockets that Python has open. */
+  openSockets = 0;
   #displays = 0;
   #displayBytes = 0;
   #writtenBytes = 0;
@@ -94,7 +100,7 @@ export class Devices {
       {
         read: (_s, buffer, offset, length) => this.#readReply(buffer, offset, length),
         write: (_s, buffer, offset, length) => {
-          const result = this.#handleRequest(buffer, offset, length);
+          const result = this.#handleRequest(buffer, offset, length, fs);
           if (result < 0) throw new fs.ErrnoError(-result);
           return result;
         },
@@ -212,15 +218,17 @@ export class Devices {
   }
 
   /** Handles a request of `bridge.py`. Returns a number of bytes or a negative error code. */
-  #handleRequest(buffer: Int8Array, offset: number, length: number): number {
-    if (this.#isSilent) return -EBADF;
+  #handleRequest(buffer: Int8Array, offset: number, length: number, fs: FileSystem): number {
     const bytes = new Uint8Array(buffer.buffer as ArrayBuffer, buffer.byteOffset + offset, length).slice();
     const operation = String.fromCharCode(bytes[0] ?? 0);
+    if (operation === "O") this.openSockets = numberOf(bytes);
+    if (this.#isSilent) return operation === "O" ? length : -EBADF;
     if (operation === "C") this.#channel.send(FrameKind.call, bytes.subarray(1));
     const { clocks } = this.#options;
     if (operation === "A") clocks.setAlarm(timeoutMsOf(bytes), timeoutMsOf(bytes.subarray(8)));
     if (operation === "T") clocks.setTimers(timeoutMsOf(bytes), timeoutMsOf(bytes.subarray(8)));
     if (operation === "Z") clocks.setZone(bytes.subarray(1));
+    if (operation === "U") fs.mknod(decoder.decode(bytes.subarray(1)), SOCKET_MODE, 0);
     if (operation === "M") return buffer.buffer.byteLength / WASM_PAGE_BYTES;
     if (operation === "I") this.#replies.unshift(this.inputs.shift() ?? EMPTY);
     if (operation === "D") this.#display(bytes.subarray(1));

@@ -46,7 +46,9 @@ export interface FsStat {
   ino: number;
   mode: number;
   size: number;
+  atime: Date;
   mtime: Date;
+  ctime: Date;
 }
 
 /** Operations of a device or a file. */
@@ -79,6 +81,7 @@ export interface FileSystem {
   createStream(stream: object, fd?: number): FsStream;
   mkdirTree(path: string, mode?: number): void;
   mkdev(path: string, mode: number, dev: number): FsNode;
+  mknod(path: string, mode: number, dev: number): FsNode;
   makedev(major: number, minor: number): number;
   registerDevice(dev: number, ops: StreamOps): void;
   mount(type: unknown, options: object, path: string): unknown;
@@ -89,7 +92,8 @@ export interface FileSystem {
   mkdir(path: string, mode?: number): FsNode;
   rename(from: string, to: string): void;
   chmod(path: string, mode: number): void;
-  utime(path: string, atimeMs: number, mtimeMs: number): void;
+  /** Sets the times that are not `null`. */
+  utime(path: string, atimeMs: number | null, mtimeMs: number | null): void;
   readlink(path: string): string;
   read(stream: FsStream, buffer: Uint8Array, offset: number, length: number): number;
   write(stream: FsStream, buffer: Uint8Array, offset: number, length: number): number;

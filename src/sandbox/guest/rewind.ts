@@ -65,6 +65,8 @@ export interface StateOwners {
   readonly files: HomeFiles;
   readonly signals: SignalSource;
   readonly clock: MonotonicClock;
+  /** Knows how many sockets are open. Their contents are in the heap. */
+  readonly devices: { openSockets: number };
   /** Absent if the profile has no shell. */
   readonly shell: Shell | undefined;
 }
@@ -73,7 +75,9 @@ export interface StateOwners {
  * Returns all parts of the state of a session, which is at its start, in the order in which they are replaced. A rewind
  * clears them; a checkpoint captures them; to restore a checkpoint, also in the copy that a fork makes, replaces them.
  */
-export function stateParts({ python, image, home, files, signals, clock, shell }: StateOwners): StatePart[] {
+export function stateParts(
+  { python, image, home, files, signals, clock, devices, shell }: StateOwners,
+): StatePart[] {
   const { exports, fs, closures, linker, heapLimit, heapDelta, threads, localTime } = python;
   const snapshot = new FileSnapshot({ fs, pipes: python.module.PIPEFS, home });
   resetGlobals(exports); // in a restored interpreter the bounds of the stack are not set
@@ -130,6 +134,13 @@ export function stateParts({ python, image, home, files, signals, clock, shell }
       restore: ({ head, restoreFiles }) => restoreOpenFiles(fs, head.open, restoreFiles()),
     },
     {
+      name: "sockets",
+      rewind: () => {
+        devices.openSockets = 0;
+      },
+      capture: () => requireNoSockets(devices.openSockets),
+    },
+    {
       name: "zone",
       rewind: () => localTime.reset(),
       capture: () => ({ zone: localTime.encoded?.toBase64() }),
@@ -181,6 +192,12 @@ function requireRewindable(heapBytes: number, imageBytes: number): void {
   const maxBytes = MAX_REWIND_FACTOR * imageBytes;
   if (heapBytes <= maxBytes) return;
   throw new Error(`Cannot rewind as the heap must be at most ${maxBytes} bytes: found ${heapBytes}`);
+}
+
+function requireNoSockets(count: number): Partial<MemoryHead> {
+  if (count === 0) return {};
+  const open = count === 1 ? "a socket is" : `${count} sockets are`;
+  throw new Error(`Cannot make checkpoint as ${open} open: close what uses the network of the session`);
 }
 
 /** Finds the pages that differ, outside the part of the C stack that no function uses: ended calls left data there. */

@@ -161,6 +161,7 @@ import mode from "../guest/shell/gnu/files/mode.ts" with { type: "text" };
 import operands from "../guest/shell/gnu/files/operands.ts" with { type: "text" };
 import remove from "../guest/shell/gnu/files/remove.ts" with { type: "text" };
 import resolve from "../guest/shell/gnu/files/resolve.ts" with { type: "text" };
+import split from "../guest/shell/gnu/files/split.ts" with { type: "text" };
 import stat from "../guest/shell/gnu/files/stat.ts" with { type: "text" };
 import tree from "../guest/shell/gnu/files/tree.ts" with { type: "text" };
 import truncate from "../guest/shell/gnu/files/truncate.ts" with { type: "text" };
@@ -211,6 +212,7 @@ import jobs from "../guest/shell/jobs/jobs.ts" with { type: "text" };
 import pgrep from "../guest/shell/jobs/pgrep.ts" with { type: "text" };
 import ps from "../guest/shell/jobs/ps.ts" with { type: "text" };
 import top from "../guest/shell/jobs/top.ts" with { type: "text" };
+import pathNames from "../guest/shell/path_names.ts" with { type: "text" };
 import programs from "../guest/shell/programs.ts" with { type: "text" };
 import engineCommand from "../guest/shell/programs/engine_command.ts" with { type: "text" };
 import printfCommand from "../guest/shell/programs/printf_command.ts" with { type: "text" };
@@ -403,6 +405,7 @@ export const SHELL_FILES: GuestSources = {
   pgrep,
   top,
   csplit,
+  split,
   truncate,
   expression,
   candidates,
@@ -419,6 +422,7 @@ export const SHELL_FILES: GuestSources = {
   tsort,
   rare_commands: rareCommands,
   clock,
+  path_names: pathNames,
   files,
   builtin,
   control_flow: controlFlow,

@@ -6,16 +6,15 @@ import signals from "../guest/python/signals.py" with { type: "text" };
 import alarms from "../guest/python/alarms.py" with { type: "text" };
 import bridge from "../guest/python/bridge.py" with { type: "text" };
 import commands from "../guest/python/commands.py" with { type: "text" };
+import descriptors from "../guest/python/descriptors.py" with { type: "text" };
 import eventLoop from "../guest/python/event_loop.py" with { type: "text" };
 import missing from "../guest/python/missing.py" with { type: "text" };
 import namespaces from "../guest/python/namespaces.py" with { type: "text" };
-import networkNames from "../guest/python/network_names.py" with { type: "text" };
 import pipes from "../guest/python/pipes.py" with { type: "text" };
 import posixNames from "../guest/python/posix_names.py" with { type: "text" };
 import exitFunctions from "../guest/python/exit_functions.py" with { type: "text" };
 import libraryAdditions from "../guest/python/library_additions.py" with { type: "text" };
 import locks from "../guest/python/locks.py" with { type: "text" };
-import polling from "../guest/python/polling.py" with { type: "text" };
 import prepare from "../guest/python/prepare.py" with { type: "text" };
 import processes from "../guest/python/processes.py" with { type: "text" };
 import program from "../guest/python/program.py" with { type: "text" };
@@ -31,6 +30,16 @@ import toolArguments from "../guest/python/tool_arguments.py" with { type: "text
 import tools from "../guest/python/tools.py" with { type: "text" };
 import values from "../guest/python/values.py" with { type: "text" };
 import display from "../guest/python/display.py" with { type: "text" };
+import addresses from "../guest/python/sockets/addresses.py" with { type: "text" };
+import ancillary from "../guest/python/sockets/ancillary.py" with { type: "text" };
+import endpoints from "../guest/python/sockets/endpoints.py" with { type: "text" };
+import hosts from "../guest/python/sockets/hosts.py" with { type: "text" };
+import messages from "../guest/python/sockets/messages.py" with { type: "text" };
+import socketOptions from "../guest/python/sockets/options.py" with { type: "text" };
+import polling from "../guest/python/sockets/polling.py" with { type: "text" };
+import socketModule from "../guest/python/sockets/socket_module.py" with { type: "text" };
+import socketType from "../guest/python/sockets/socket_type.py" with { type: "text" };
+import streams from "../guest/python/sockets/streams.py" with { type: "text" };
 import cells from "../guest/python/notebook/cells.py" with { type: "text" };
 import magics from "../guest/python/notebook/magics.py" with { type: "text" };
 import pretty from "../guest/python/notebook/pretty.py" with { type: "text" };
@@ -151,16 +160,25 @@ export function imageExtension({ name, preimports, preload }: Profile): ImageExt
     processes,
     exit_functions: exitFunctions,
     pipes,
+    descriptors,
     commands,
     locks,
     threads,
     polling,
+    addresses,
+    hosts,
+    options: socketOptions,
+    endpoints,
+    streams,
+    messages,
+    ancillary,
+    socket_type: socketType,
+    socket_module: socketModule,
     timers,
     missing,
     report,
     program_end: programEnd,
     posix_names: posixNames,
-    network_names: networkNames,
     strftime,
     tool_arguments: toolArguments,
     tools,

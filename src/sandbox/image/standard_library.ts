@@ -7,6 +7,7 @@ import grp from "../guest/library/grp.py" with { type: "text" };
 import localTime from "../guest/library/_local_time.py" with { type: "text" };
 import shellPackages from "../guest/library/_shell_packages.py" with { type: "text" };
 import shellArchives from "../guest/library/_shell_archives.py" with { type: "text" };
+import shellGzip from "../guest/library/_shell_gzip.py" with { type: "text" };
 import semaphores from "../guest/library/_multiprocessing.py" with { type: "text" };
 import mpConnection from "../guest/library/multiprocessing/connection.py" with { type: "text" };
 import mpContext from "../guest/library/multiprocessing/context.py" with { type: "text" };
@@ -32,6 +33,7 @@ export const OWN_LIBRARY: Readonly<Record<string, string>> = {
   "_async_processes.py": asyncProcesses,
   "_multiprocessing.py": semaphores,
   "_shell_archives.py": shellArchives,
+  "_shell_gzip.py": shellGzip,
   "_shell_packages.py": shellPackages,
   "_additions/csv.py": csv,
   "_additions/connection.py": mpConnection,

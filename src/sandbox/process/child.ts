@@ -86,9 +86,33 @@ export class Child {
 
   async #readFrames(onFrame: (frame: Frame) => void): Promise<void> {
     const splitter = new FrameSplitter();
-    for await (const piece of this.#process.stdout) {
+    await readPieces(this.#process.stdout, (piece) => {
       for (const frame of splitter.push(piece)) onFrame(frame);
-    }
+    });
+  }
+}
+
+/** Bytes of a read, which are those of a pipe. */
+const READ_BYTES = 64 * 1024;
+/** Pieces up to so many bytes are copied, so that the next read uses the buffer again. */
+const SHORT_BYTES = 8 * 1024;
+
+/**
+ * Passes on each piece of a stream, which the receiver may keep. The iterator of a stream takes a new buffer for each
+ * read: for a short frame that is 200 times its size, and V8 collects garbage for it all the time.
+ */
+async function readPieces(
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+  onPiece: (piece: Uint8Array<ArrayBuffer>) => void,
+): Promise<void> {
+  const reader = stream.getReader({ mode: "byob" });
+  let buffer = new ArrayBuffer(READ_BYTES);
+  for (;;) {
+    const { value, done } = await reader.read(new Uint8Array(buffer));
+    if (done) return;
+    const isShort = value.length <= SHORT_BYTES;
+    onPiece(isShort ? value.slice() : value);
+    buffer = isShort ? value.buffer : new ArrayBuffer(READ_BYTES);
   }
 }
 

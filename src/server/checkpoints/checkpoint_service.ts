@@ -40,7 +40,7 @@ export class CheckpointService {
   async create(session: LiveSession, options: CaptureStateOptions): Promise<StoredCheckpoint> {
     const { owner, life } = session;
     this.store.requireRoom(owner);
-    const paused = options.memory === false ? undefined : await life.readPaused(options.signal);
+    const paused = options.memory === false ? undefined : await life.pause.read(options.signal);
     const state = paused?.hasMemory ? paused.checkpoint : await this.#transfers.checkpoint(session, options);
     return this.store.put(owner, state);
   }

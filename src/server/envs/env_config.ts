@@ -1,4 +1,5 @@
 import type { Env } from "../../envs/env.ts";
+import { RlmEnv } from "../../envs/rlm/rlm_env.ts";
 import type { Grader } from "../../rewards/grader.ts";
 import { makeChatEnv } from "../../rollout/make_chat_env.ts";
 import type { SessionPool } from "../../sandbox/contract/pool.ts";
@@ -34,9 +35,18 @@ export interface EnvConfig {
   /** Name of the grader that scores a finished episode. */
   readonly grader?: string | undefined;
   readonly systemPrompt?: string | undefined;
-  readonly maxTurns: number;
-  /** Time limit of a block or call, in milliseconds. */
-  readonly timeoutMs: number;
+  /**
+   * Maximum number of replies of an episode.
+   *
+   * @default 8, or 30 if `env` is "rlm"
+   */
+  readonly maxTurns?: number | undefined;
+  /**
+   * Time limit of a block or call, in milliseconds.
+   *
+   * @default 10_000, or 600_000 if `env` is "rlm", as the time of a block has that of its questions
+   */
+  readonly timeoutMs?: number | undefined;
   /** If true, blocks without a tag run in the env `python`. */
   readonly runUnlabeled?: boolean | undefined;
   /** If true, blocks inside thoughts run in the env `python`. */
@@ -44,6 +54,9 @@ export interface EnvConfig {
   /** Tasks of resets without a task, in a cycle. */
   readonly tasks: readonly Task[];
 }
+
+const DEFAULT_TURNS = 8;
+const DEFAULT_CALL_MS = 10_000;
 
 /** Tools that run in a session of each episode. */
 export interface ToolGroup {
@@ -69,7 +82,9 @@ export interface EnvOffer {
  * @throws {ServerError} `invalid` if the config names an unknown tool, grader or call style.
  */
 export function makeEnv(config: EnvConfig, offer: EnvOffer, pool: SessionPool): Env {
-  const { env, systemPrompt, maxTurns, timeoutMs, runUnlabeled, runThoughts, toolNames } = config;
+  if (config.env === "rlm") return makeRlmEnv(config, offer, pool);
+  const { env, systemPrompt, runUnlabeled, runThoughts, toolNames } = config;
+  const { maxTurns = DEFAULT_TURNS, timeoutMs = DEFAULT_CALL_MS } = config;
   if (config.toolCallers?.includes("code") && env !== "python") {
     throw invalid(`toolCallers: an env of kind '${env}' runs no code that could call tools`);
   }
@@ -77,7 +92,7 @@ export function makeEnv(config: EnvConfig, offer: EnvOffer, pool: SessionPool): 
   return makeChatEnv({
     systemPrompt,
     maxTurns,
-    grader: config.grader === undefined ? offer.functions?.grader : findGrader(config.grader, offer),
+    grader: graderOf(config, offer),
     tools: toolTransforms(config, offer),
     python: env === "python"
       ? { pool, timeoutMs, runUnlabeled, runThoughts, toolNames, toolLimits }
@@ -85,8 +100,26 @@ export function makeEnv(config: EnvConfig, offer: EnvOffer, pool: SessionPool): 
   });
 }
 
+/** Makes a recursive language model, whose code has tools of its own. */
+function makeRlmEnv(config: EnvConfig, offer: EnvOffer, pool: SessionPool): Env {
+  const { systemPrompt, maxTurns, timeoutMs } = config;
+  const given = RLM_WITHOUT.find((name) => config[name] !== undefined && config[name] !== false);
+  if (given !== undefined) throw invalid(`${given}: an env of kind 'rlm' does not have it`);
+  if ((offer.functions?.tools.length ?? 0) > 0) {
+    throw invalid("clientTools: the code of an env of kind 'rlm' has tools of its own");
+  }
+  return new RlmEnv({ pool, grader: graderOf(config, offer), systemPrompt, maxTurns, timeoutMs });
+}
+
+/** Options that an env of kind `rlm` does not have. */
+const RLM_WITHOUT = ["tools", "toolCallers", "toolNames", "runUnlabeled", "runThoughts"] as const;
+
+function graderOf({ grader }: EnvConfig, offer: EnvOffer): Grader | undefined {
+  return grader === undefined ? offer.functions?.grader : findGrader(grader, offer);
+}
+
 function toolTransforms(
-  { env, calls, timeoutMs, toolCallers, ...config }: EnvConfig,
+  { env, calls, timeoutMs = DEFAULT_CALL_MS, toolCallers, ...config }: EnvConfig,
   offer: EnvOffer,
 ): Transform[] {
   const offered = namesOf(offer);

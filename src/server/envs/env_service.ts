@@ -1,4 +1,5 @@
 import type { Env } from "../../envs/env.ts";
+import { keepRecursive } from "../../envs/rlm/recursive_env.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { GraderPool } from "../../rewards/worker/grader_pool.ts";
 import { type Budget, type BudgetLease, Budgets } from "../admission/budget.ts";
@@ -129,7 +130,7 @@ export class EnvService implements AsyncDisposable {
     const { tools = [], toolFiles = [], onError = () => {} } = this.#options;
     const sessions = new EnvSessions(this.#options.sessions, owner, { waitMs: Infinity });
     const env = makeEnv(config, { graders: this.#gradersFor(owner), tools, toolFiles, functions }, sessions);
-    return new EpisodeEnv({ env, sessions, memory, onError });
+    return keepRecursive(new EpisodeEnv({ env, sessions, memory, onError }), env);
   }
 
   /**

@@ -1,5 +1,12 @@
 import type { Action } from "../../envs/action.ts";
-import type { Env, EnvResetOptions, Observation, Step, StepOptions } from "../../envs/env.ts";
+import {
+  type Env,
+  type EnvResetOptions,
+  type Observation,
+  type Step,
+  type StepOptions,
+  truncateEnv,
+} from "../../envs/env.ts";
 import { EpisodeError } from "../../errors.ts";
 import { messageText } from "../../message.ts";
 import type { Task } from "../../task.ts";
@@ -34,6 +41,11 @@ export class EpisodeEnv implements Env {
   /** {@inheritDoc Env.step} */
   async step(action: Action, options: StepOptions = {}): Promise<Step> {
     return await this.#use(() => this.#options.env.step(action, options), options.signal);
+  }
+
+  /** {@inheritDoc Env.truncate} */
+  async truncate(observation: Observation, options: StepOptions = {}): Promise<Step> {
+    return await this.#use(() => truncateEnv(this.#options.env, observation, options), options.signal);
   }
 
   /** Ends its session and frees its memory. */

@@ -1,5 +1,6 @@
 import { SerialQueue } from "../../async/semaphore.ts";
 import type { Env, Observation, Step } from "../../envs/env.ts";
+import { isRecursiveEnv } from "../../envs/rlm/recursive_env.ts";
 import { errorMessage } from "../../errors.ts";
 import { jsonLength } from "../../json.ts";
 import { History } from "../../history.ts";
@@ -20,8 +21,10 @@ import {
 } from "../limits.ts";
 import { IdleTimer } from "../sessions/idle_timer.ts";
 import type { LiveSession } from "../sessions/live_session.ts";
+import type { CallChannel } from "../sessions/session_tools.ts";
 import type { SessionService } from "../sessions/session_service.ts";
 import type { EnvConfig } from "./env_config.ts";
+import { EnvQuestions } from "./env_questions.ts";
 
 /** Options of {@linkcode LiveEnv}. */
 export interface LiveEnvOptions {
@@ -76,6 +79,8 @@ export class LiveEnv implements AsyncDisposable {
   readonly #idle: IdleTimer;
   readonly #queue = new SerialQueue();
   readonly #end = new AbortController();
+  /** Questions of its code, if its code asks. */
+  readonly #questions: EnvQuestions | undefined;
   readonly #memory: BudgetLease;
   readonly #configCharacters: number;
   #historyCharacters = 0;
@@ -89,6 +94,7 @@ export class LiveEnv implements AsyncDisposable {
     this.owner = options.owner;
     this.config = options.config;
     this.#options = options;
+    this.#questions = questionsOf(options.env);
     this.#configCharacters = jsonLength(options.config, { perValue: CHARACTERS_PER_VALUE });
     this.#memory = options.memory.take(this.#bytes());
     this.#idle = new IdleTimer(options.idleMs, () => this[Symbol.asyncDispose]());
@@ -125,9 +131,20 @@ export class LiveEnv implements AsyncDisposable {
     });
   }
 
-  /** Steps with the policy's reply. A failed step ends the episode, unless no interpreter was free. */
-  async step(reply: Omit<Message, "role">, signal: AbortSignal): Promise<Step> {
+  /** Questions of its code. @throws {ServerError} `not_found` if its code asks none. */
+  get questions(): EnvQuestions {
+    if (this.#questions !== undefined) return this.#questions;
+    throw new ServerError("not_found", `The code of an env of kind '${this.config.env}' asks nothing`);
+  }
+
+  /**
+   * Steps with the policy's reply. A failed step ends the episode, unless no interpreter was free. `channel` is the way to
+   * the client, which an env whose code asks needs.
+   */
+  async step(reply: Omit<Message, "role">, signal: AbortSignal, channel?: CallChannel): Promise<Step> {
+    if (this.#questions !== undefined && channel === undefined) throw needsStream(this.config);
     return await this.#use(signal, async (signal) => {
+      using _way = channel && this.#questions?.connect(channel);
       const before = this.#episode;
       if (this.#observation === undefined || before === undefined) {
         throw new ServerError("conflict", "No episode is running: reset the env first");
@@ -235,6 +252,21 @@ export class LiveEnv implements AsyncDisposable {
   #bytes(moreCharacters = 0): number {
     return MEMORY_PER_CHARACTER * (this.characters + moreCharacters);
   }
+}
+
+/** Returns the questions of an env whose code asks. */
+function questionsOf(env: Env): EnvQuestions | undefined {
+  if (!isRecursiveEnv(env)) return undefined;
+  const questions = new EnvQuestions();
+  env.answerSubCalls((call) => questions.ask(call));
+  return questions;
+}
+
+function needsStream({ env }: EnvConfig): ServerError {
+  return new ServerError(
+    "invalid",
+    `An env of kind '${env}' is stepped at /v1/envs/{id}/stream, as its code asks the client during a step`,
+  );
 }
 
 function tooLarge(message: string): ServerError {

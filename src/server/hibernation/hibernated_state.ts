@@ -5,35 +5,35 @@ import { ServerError, toPublicError } from "../http/http_errors.ts";
 import type { SessionRecordParts } from "./session_record.ts";
 import type { RoomedState, StateRoom } from "./state_rooms.ts";
 
-/** The state of a session that hibernates. Its room is free when it is disposed, and its files are removed. */
+/** The state of a session that hibernates. Disposing the state frees the room and removes the files. */
 export interface HibernatedState extends AsyncDisposable {
-  /** Memory that it takes while it is read and restored, in bytes; `Infinity` if that is not known. */
+  /** Memory of the state while the state is read and restored, in bytes; `Infinity` if unknown. */
   readonly transferBytes: number;
-  /** Why this server cannot restore it. It stays for a server that can, until its session ends. */
+  /** Why this server cannot restore the state. The state stays for a server that can, until the session ends. */
   readonly unusable: CheckpointError | undefined;
-  /** Keeps it as one that this server cannot restore. */
+  /** Keeps the state as a state that this server cannot restore. */
   setUnusable(error: CheckpointError): void;
   /**
    * Returns the state.
    *
-   * @throws {CheckpointError} if its file is damaged.
+   * @throws {CheckpointError} if the file is damaged.
    */
   read(): Promise<Checkpoint>;
   /**
-   * Frees its room before it is restored, as another session of its owner may need that to give its interpreter up. One
-   * state of each owner can be without room at a time; further ones follow when it is restored.
+   * Frees the room before the restore, as another session of the owner may need the room to give an interpreter up. A
+   * single state of each owner can be without room at a time; further states follow after the restore.
    */
   beginWake(): void;
-  /** Takes its room again, as it was not restored. */
+  /** Takes the room again, as the state was not restored. */
   cancelWake(): void;
-  /** Saves its record again if it is in the directory and usable, as the session has changed. */
+  /** Saves the record again if the state is in the directory and usable, as the session has changed. */
   update(): Promise<void>;
-  /** Removes its files after it was restored, as a later server must not return to them. Throws if that fails. */
+  /** Removes the files after the restore, as a later server must not return to them. Throws if the removal fails. */
   removeFiles(): Promise<void>;
   /**
-   * Saves it, so that a later server continues its session. It is in the directory after its disposal, too.
+   * Saves the state, so that a later server continues the session. The state stays in the directory after disposal.
    *
-   * @throws {ServerError} `busy` or `too_large` if there is no room for it in the directory.
+   * @throws {ServerError} `busy` or `too_large` if the directory has no room.
    */
   suspend(): Promise<void>;
 }
@@ -48,27 +48,27 @@ export function toUnusableError(cause: CheckpointError): ServerError {
 
 /** Entry of a state in the store. */
 export interface HibernatedEntry extends RoomedState {
-  /** Returns the record of its session as it is now. */
+  /** Returns the present record of the session. */
   describe: () => SessionRecordParts;
-  /** Size of the state before it was compressed, if it is known. */
+  /** Size of the state before compression, if known. */
   readonly stateBytes: number | undefined;
-  /** Room of its session: one of their number, and what its client has given to it. */
+  /** Room of the session: a place among the sessions, and the data of the client. */
   readonly session: Room;
-  /** True if a later server continues its session. */
+  /** True if a later server continues the session. */
   readonly outlivesServer: boolean;
-  /** Starts its copy, while it is in memory alone. */
+  /** Starts the copy, while the state is only in memory. */
   copyTimer: ReturnType<typeof setTimeout> | undefined;
-  /** The state and its room, while it is in memory. */
+  /** The state and the room, while the state is in memory. */
   memory: StateRoom<Checkpoint> | undefined;
-  /** Room of its files, while it has any. They may be copies of the state in memory. */
+  /** Room of the files, while there are files. They may be copies of the state in memory. */
   file: { readonly session: string; readonly room: StateRoom<undefined> } | undefined;
-  /** Resolves when the last change of its files has ended. */
+  /** Resolves when the last change of the files has ended. */
   changed: Promise<void>;
   unusable: CheckpointError | undefined;
-  /** True if its room is free, as it wakes. */
+  /** True if the room is free, as the session wakes. */
   isFree: boolean;
   isDisposed: boolean;
-  /** True if its files remain after its disposal. */
+  /** True if the files remain after disposal. */
   isSuspended: boolean;
 }
 

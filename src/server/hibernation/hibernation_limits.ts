@@ -1,6 +1,6 @@
 import { isBranchingPool, type SessionPool } from "../../sandbox/contract/pool.ts";
 import type { Metrics } from "../metrics.ts";
-import type { HibernationSettings } from "../sessions/session_service.ts";
+import type { HibernationSettings } from "../sessions/session_factory.ts";
 import { isSharedPool } from "../sessions/shared_pool.ts";
 import { HibernationStore, type HibernationStoreOptions } from "./hibernation_store.ts";
 
@@ -8,8 +8,8 @@ import { HibernationStore, type HibernationStoreOptions } from "./hibernation_st
 export interface HibernationLimits
   extends Pick<HibernationStoreOptions, "bytes" | "directory" | "directoryBytes"> {
   /**
-   * Milliseconds without use after which a session hibernates. One that is idle for less does so when a request waits
-   * for an interpreter.
+   * Milliseconds without use after which a session hibernates. A session that is idle for less hibernates when a
+   * request waits for an interpreter.
    *
    * @default 60_000
    */
@@ -19,7 +19,7 @@ export interface HibernationLimits
 /**
  * Opens the store of sessions that hibernate, and adds its metrics.
  *
- * @throws {TypeError} if the pool has no checkpoints, or its sessions are those of several servers.
+ * @throws {TypeError} if the pool has no checkpoints, or the pool's sessions belong to several servers.
  */
 export function openHibernation(
   pool: SessionPool,

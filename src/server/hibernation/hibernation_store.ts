@@ -31,7 +31,7 @@ export interface StoredSession {
   /** Returns the record of the session, which is saved with the state. */
   readonly describe: () => SessionRecordParts;
   /**
-   * True if a later server continues it.
+   * True if a later server continues the session.
    *
    * @default true
    */
@@ -40,18 +40,18 @@ export interface StoredSession {
 
 /** A state for which there was no room. */
 export interface UnfitState extends Pick<Checkpoint, "id" | "storedBytes"> {
-  /** Memory for what the client has given to its session. */
+  /** Memory for data that the client has given to the session. */
   readonly clientBytes: number;
 }
 
-/** Makes the state of one copy, whose session has this record. */
+/** Makes the state of a copy, whose session has this record. */
 export type PlaceCopy = (describe: () => SessionRecordParts) => HibernatedState;
 
 /**
  * The states of sessions that hibernate, in memory and in a state directory. Their bytes and their number are limited,
  * and each owner has a reserved share. If the memory of an owner is full, its least recently used states move to the
- * directory. No state is dropped for another one. Equal states of an owner are kept once. States that stay in memory are
- * copied to the directory if that has room, as the server may be killed.
+ * directory. No state is dropped for another state. Equal states of an owner are kept once. States that stay in memory
+ * are copied to the directory if there is room, as the server may be killed.
  */
 export class HibernationStore {
   readonly #memory: Budget;
@@ -85,17 +85,17 @@ export class HibernationStore {
     return this.#files.isDurable;
   }
 
-  /** Returns the number of states of one owner, or of all. */
+  /** Returns the number of states of an owner, or of all. */
   count(owner?: string): number {
     return this.#count.used(owner);
   }
 
-  /** Returns the bytes of the states of one owner, or of all, in memory or in the directory. */
+  /** Returns the bytes of the states of an owner, or of all, in memory or in the directory. */
   bytes(place: "memory" | "directory", owner?: string): number {
     return place === "memory" ? this.#memory.used(owner) : this.#files.bytes(owner);
   }
 
-  /** True if an owner has room for a session now, for whose client it takes so many bytes beside its state. */
+  /** Returns whether an owner has room for a session now. `clientBytes`: memory of the client's data, beside the state. */
   hasRoom(owner: string, { id, storedBytes: bytes, clientBytes }: UnfitState): boolean {
     const left = this.#memory.available(owner) - clientBytes;
     if (this.#count.available(owner) <= 0 || left < 0) return false;
@@ -126,8 +126,8 @@ export class HibernationStore {
   }
 
   /**
-   * Takes room in memory for copies of a session in one state, which is kept once. A later server continues the copies.
-   * Returns what makes the state of each; all of them must be called.
+   * Takes room in memory for copies of a session in the same state, which is kept once. A later server continues the
+   * copies. Returns what makes the state of each; all of them must be called.
    *
    * @param parent record of the session
    *
@@ -160,7 +160,7 @@ export class HibernationStore {
     });
   }
 
-  /** Takes a session that the directory had when it was opened, also if a limit is lower than before. */
+  /** Takes a session that the directory had when opened, also if a limit is lower than before. */
   adopt({ record, bytes, unusable }: SavedSession, describe: () => SessionRecordParts): HibernatedState {
     const { owner, checkpoint: id, stateBytes } = record;
     const session = Budget.holdAll(owner, this.#sessionParts(clientBytes(record)));
@@ -218,8 +218,8 @@ export class HibernationStore {
   }
 
   /**
-   * Moves older states of an owner to the directory until so many bytes have room, and takes it. Returns `undefined` if
-   * these find no room.
+   * Moves older states of an owner to the directory until so many bytes have room, and takes the room. Returns
+   * `undefined` if the bytes find no room.
    *
    * @throws {ServerError} `busy` or `too_large` if there is no directory and no room.
    */
@@ -271,15 +271,15 @@ export class HibernationStore {
   async #suspend(entry: Entry): Promise<void> {
     if (!this.isDurable) throw new TypeError("Cannot suspend session as there is no state directory");
     clearTimeout(entry.copyTimer);
-    entry.isSuspended = true; // its files remain, even if the time for this is over
+    entry.isSuspended = true; // the files remain, even if the time is over
     try {
       await this.#files.change(entry, () => entry.file ? this.#files.keep(entry) : this.#move(entry));
     } catch (error) {
-      if (!entry.file) throw error; // with an older record, it continues
+      if (!entry.file) throw error; // the session continues with an older record
     }
   }
 
-  /** True if a state can leave memory: the directory has it, or has room for it. */
+  /** True if a state can leave memory: the directory has the state, or has room for the state. */
   #canMove(entry: Entry, owner: string): boolean {
     if (entry.owner !== owner || this.#waking.has(entry) || entry.describe === notDescribed) return false;
     return entry.file !== undefined || this.#files.hasRoom(entry);
@@ -305,7 +305,7 @@ export class HibernationStore {
       throw error;
     } finally {
       this.#leaveMemory(entry);
-      if (!entry.isSuspended) entry.file?.room[Symbol.dispose](); // else its files take it
+      if (!entry.isSuspended) entry.file?.room[Symbol.dispose](); // else the files take the room
       entry.session[Symbol.dispose]();
       this.#waking.end(entry);
     }

@@ -1,7 +1,7 @@
 import type { PythonSession, SessionLease } from "../../sandbox/contract/pool.ts";
 import type { HibernatedState } from "./hibernated_state.ts";
 
-/** A leased interpreter, and the slot that it takes. */
+/** A leased interpreter, and the slot of the interpreter. */
 export interface LeasedInterpreter {
   readonly lease: SessionLease;
   readonly slot: Disposable | undefined;
@@ -13,7 +13,7 @@ interface Awake {
   readonly leased: LeasedInterpreter;
 }
 
-/** The session is being captured and stored. Requests still find its interpreter. */
+/** The session is being captured and stored. Requests still find the interpreter. */
 interface Leaving {
   readonly kind: "leaving";
   readonly leased: LeasedInterpreter;
@@ -23,7 +23,7 @@ interface Leaving {
   stored: Promise<unknown> | undefined;
 }
 
-/** The session is a checkpoint. The next request wakes it, unless it is paused. */
+/** The session is a checkpoint. The next request wakes the session, unless the session is paused. */
 export interface Hibernating {
   readonly kind: "asleep" | "paused";
   readonly state: HibernatedState;
@@ -45,7 +45,7 @@ interface Ended {
   readonly kind: "ended";
 }
 
-/** What a session is at a moment, with all that it has then. */
+/** Phase of a session, with everything that the session has in the phase. */
 export type SessionPhase = Awake | Leaving | Hibernating | Waking | Ended;
 
 /** The phases that may follow each phase. */
@@ -75,12 +75,12 @@ export class Lifecycle {
     return "state" in this.#phase ? this.#phase.state : undefined;
   }
 
-  /** The interpreter of a session that is awake, or is leaving it. */
+  /** The interpreter of a session that is awake, or leaves the interpreter. */
   get leased(): LeasedInterpreter | undefined {
     return "leased" in this.#phase ? this.#phase.leased : undefined;
   }
 
-  /** @throws {TypeError} if the phase cannot follow the present one. */
+  /** @throws {TypeError} if the phase cannot follow the present phase. */
   enter(next: SessionPhase): void {
     const { kind } = this.#phase;
     if (!TRANSITIONS[kind].includes(next.kind)) {
@@ -89,7 +89,7 @@ export class Lifecycle {
     this.#phase = next;
   }
 
-  /** Pauses a session that hibernates. Returns false if it does not. */
+  /** Pauses a session that hibernates. Returns false if the session does not hibernate. */
   pause(): boolean {
     const phase = this.#phase;
     if (phase.kind === "asleep") this.enter({ ...phase, kind: "paused" });

@@ -13,17 +13,17 @@ import { endOf, isOtherFormat, parseRecord, type SessionRecord } from "./session
 /** A session of a state directory. */
 export interface SavedSession {
   readonly record: SessionRecord;
-  /** Size of its checkpoint. */
+  /** Size of the checkpoint. */
   readonly bytes: number;
-  /** Why this server cannot continue it. Its files stay until it ends, for a server that can. */
+  /** Why this server cannot continue the session. The files stay until the session ends, for a server that can. */
   readonly unusable?: CheckpointError | undefined;
 }
 
 /** The file of the checkpoint of a session. */
 interface StateFile {
-  /** Its size. */
+  /** Size of the file. */
   readonly bytes: number;
-  /** Number of the file, by which equal states share it, if the file system has numbers. */
+  /** Number of the file, by which equal states share the file, if the file system has numbers. */
   readonly file?: number | undefined;
 }
 
@@ -32,11 +32,11 @@ export interface OtherSession extends StateFile {
   readonly id: string;
   /** Milliseconds since 1970. */
   readonly endsAt: number;
-  /** True if its server had no tokens. */
+  /** True if the server had no tokens. */
   readonly hasNoOwner: boolean;
 }
 
-/** Files whose record cannot be read, and the file of the checkpoint, if there is one. */
+/** Files whose record cannot be read, and the file of the checkpoint, if present. */
 export interface UnreadableSession extends StateFile {
   readonly error: CheckpointError;
 }
@@ -59,7 +59,7 @@ export interface ReadSavedOptions {
 
 /** Ends of the names of the files of a session. */
 export const [RECORD, STATE, DRAFT] = [".session.json", ".checkpoint", ".draft"] as const;
-/** Names of its files. Others in the folder are not those of sessions, and stay. */
+/** Names of the session's files. Other files of the folder belong to no session, and stay. */
 const FILE_NAME = /^[A-Za-z0-9_-]{32}\.(?:session\.json|checkpoint)(?:\.draft)?$/;
 /** A record has at most tools of 64 Ki characters, and metadata. */
 const MAX_RECORD_BYTES = 1024 * 1024;
@@ -119,14 +119,14 @@ export function damaged(reason: string, cause?: unknown): CheckpointError {
   return new CheckpointError(`Cannot restore checkpoint as ${reason}`, { code: "checkpoint_damaged", cause });
 }
 
-/** Returns the contents of the file of a record, with its MAC. */
+/** Returns the contents of the file of a record, with the MAC. */
 export async function sealRecord(record: SessionRecord, key: CryptoKey): Promise<Uint8Array> {
   const json = JSON.stringify(record);
   const mac = new Uint8Array(await crypto.subtle.sign("HMAC", key, encoder.encode(json)));
   return encoder.encode(`${mac.toHex()}\n${json}\n`);
 }
 
-/** Removes a file, if it exists. */
+/** Removes a file, if the file exists. */
 export async function removeFile(path: string): Promise<void> {
   try {
     await Deno.remove(path);
@@ -135,7 +135,7 @@ export async function removeFile(path: string): Promise<void> {
   }
 }
 
-/** Removes what a server that was killed has left: drafts, and states whose record was not written yet. */
+/** Removes the leftovers of a killed server: drafts, and states whose record was not written yet. */
 async function removeIncomplete(folder: string, names: ReadonlySet<string>): Promise<void> {
   for (const name of names) {
     const hasNoRecord = name.endsWith(STATE) && !names.has(`${name.slice(0, -STATE.length)}${RECORD}`);
@@ -143,7 +143,7 @@ async function removeIncomplete(folder: string, names: ReadonlySet<string>): Pro
   }
 }
 
-/** Returns the file of the state of a session. Returns `undefined` if it has none, or no regular file. */
+/** Returns the file of the state of a session. Returns `undefined` if there is no regular file. */
 async function findState(folder: string, id: string): Promise<StateFile | undefined> {
   try {
     const { isFile, size, ino } = await Deno.lstat(join(folder, `${id}${STATE}`));
@@ -154,7 +154,7 @@ async function findState(folder: string, id: string): Promise<StateFile | undefi
   }
 }
 
-/** Reads a record. Throws if it was changed, or another version of Paddock wrote it. */
+/** Reads a record. Throws if the record was changed, or another version of Paddock wrote the record. */
 async function readRecord(folder: string, id: string, key: CryptoKey): Promise<SessionRecord> {
   const path = join(folder, `${id}${RECORD}`);
   const { isFile, size } = await Deno.lstat(path);
@@ -173,7 +173,7 @@ async function readRecord(folder: string, id: string, key: CryptoKey): Promise<S
   return record;
 }
 
-/** Returns why a record cannot be read, in words for the client of its session. */
+/** Returns why a record cannot be read, in words for the client of the session. */
 function toUnreadable(error: unknown): CheckpointError {
   if (error instanceof CheckpointError) return error;
   return isSystemError(error) ? damaged("its record cannot be read", error) : otherFormat(error);
@@ -189,7 +189,7 @@ function otherFormat(cause?: unknown): CheckpointError {
   return new CheckpointError(message, { code: "checkpoint_other_format", cause });
 }
 
-/** Returns why a server of an origin cannot continue a session. Its state is authenticated when it is restored. */
+/** Returns why a server of an origin cannot continue a session. The restore authenticates the state. */
 async function findUnusable(
   folder: string,
   { record, bytes, origin }: SavedSession & { origin: CheckpointOrigin | undefined },
@@ -226,7 +226,7 @@ const NO_REMEDY = "only a copy of their files, if there is one, can bring them b
 /** Files that a warning lists. */
 const MAX_LISTED = 5;
 
-/** Returns warnings about what a server does not use of a folder, each with what makes it usable. */
+/** Returns warnings about unused parts of a folder, each with advice to make the part usable. */
 export function warningsOf({ own, others, unreadable }: SavedSessions, folder: string): string[] {
   return [
     ...unusableWarning(own, folder),
@@ -249,7 +249,7 @@ function unusableWarning(own: readonly SavedSession[], folder: string): string[]
   ];
 }
 
-/** Names the profiles of sessions for which another one is needed. */
+/** Names the profiles of sessions for which another profile is needed. */
 function profilesOf(code: CheckpointErrorCode | undefined, sessions: readonly SavedSession[]): string {
   if (code !== "checkpoint_other_profile") return "";
   const names = new Set(sessions.flatMap(({ record: { profile } }) => profile ?? []));

@@ -13,17 +13,17 @@ export interface HibernationParts {
   readonly owner: string;
   readonly store: HibernationStore;
   readonly transfers: CheckpointTransfers;
-  /** Random numbers that it gets when it wakes for the first time. Without them, those of its state continue. */
-  readonly reseeding: SessionRecord["reseeding"];
-  /** Aborts when the session ends. */
-  readonly endSignal: AbortSignal;
-  /** Waits for a slot, and leases an interpreter: that of an earlier lease, if it is free. */
+  /** Random numbers that the session gets at the first wake. By default, the random numbers of the state continue. */
+  readonly reseeding?: SessionRecord["reseeding"];
+  /** Returns a signal that aborts when the session ends. */
+  endSignal(): AbortSignal;
+  /** Waits for a slot, and leases an interpreter: the interpreter of an earlier lease, if free. */
   acquire(near: SessionLease | undefined): Promise<LeasedInterpreter>;
-  /** Returns the record of the session as it is now. */
+  /** Returns the present record of the session. */
   describe(): SessionRecordParts;
   /** True while requests use the session. */
   isUsed(): boolean;
-  /** Called when the session has left its interpreter, and when it has one again. */
+  /** Called when the session has left the interpreter, and when the session has an interpreter again. */
   onChange(isAwake: boolean): void;
   /** Called with what the host's log shows. */
   onError(thrown: unknown): void;
@@ -34,14 +34,14 @@ export interface HibernationParts {
 }
 
 /**
- * The interpreter of a session of the server. A session that hibernates leaves its interpreter, and is a checkpoint until
- * it is used again. Then it continues in any free interpreter, if possible in the one that it left.
+ * The interpreter of a session of the server. A session that hibernates leaves the interpreter, and is a checkpoint
+ * until the next use. Then the session continues in any free interpreter, if possible in the interpreter that it left.
  */
 export class SessionInterpreter implements AsyncDisposable {
   /** What the session is at the moment. */
   readonly lifecycle: Lifecycle;
   readonly #parts: HibernationParts | undefined;
-  /** Why it could not hibernate since its last use. */
+  /** Why the session could not hibernate since the last use. */
   #refusal: ServerError | undefined;
   /** The state for which there was no room then, in memory or on the disk. */
   #unfit: UnfitState | undefined;
@@ -61,7 +61,7 @@ export class SessionInterpreter implements AsyncDisposable {
     );
   }
 
-  /** True if the session can leave its interpreter now. */
+  /** True if the session can leave the interpreter now. */
   get canHibernate(): boolean {
     const parts = this.#parts;
     if (!parts || this.lifecycle.phase.kind !== "awake" || parts.isUsed()) return false;
@@ -69,21 +69,31 @@ export class SessionInterpreter implements AsyncDisposable {
     return this.#unfit !== undefined && parts.store.hasRoom(parts.owner, this.#unfit);
   }
 
-  /** Random numbers that it gets when it wakes, if they do not continue. */
+  /** Random numbers that the session gets at the wake, if they do not continue. */
   get reseeding(): SessionRecord["reseeding"] {
     return this.#reseeding;
   }
 
-  /** Why the session could not hibernate, if that was tried since its last use. */
+  /** Why the session could not hibernate, if tried since the last use. */
   get refusal(): ServerError | undefined {
     return this.#refusal;
   }
 
+  /** Why this server cannot continue the session, if that is so. The state stays for a later server. */
+  get unusable(): CheckpointError | undefined {
+    return this.lifecycle.state?.unusable;
+  }
+
+  /** @throws {ServerError} with the reason of a checkpoint, if this server cannot continue the session. */
+  requireUsable(): void {
+    if (this.unusable) throw toUnusableError(this.unusable);
+  }
+
   /**
-   * Returns the session, which has woken. Without `memory`, it wakes with its files alone.
+   * Returns the woken session. Without `memory`, the session wakes with files only.
    *
-   * @throws {ServerError} `busy` or `timeout` if no slot becomes free; with the `reason` of a checkpoint if its state
-   * cannot be restored.
+   * @throws {ServerError} `busy` or `timeout` if no slot becomes free; with the `reason` of a checkpoint if the
+   * state cannot be restored.
    */
   async session({ memory = true }: Pick<CaptureOptions, "memory"> = {}): Promise<PythonSession> {
     this.#uses++;
@@ -91,9 +101,9 @@ export class SessionInterpreter implements AsyncDisposable {
     // Else a server that is killed now leaves an older state than clients have seen.
     if (before.kind === "leaving") await before.stored?.catch(() => {});
     this.#refusal = this.#unfit = undefined;
-    const { phase, leased, state: { unusable } = {} } = this.lifecycle;
+    const { phase, leased } = this.lifecycle;
     if (leased) return leased.lease.session;
-    if (unusable) throw toUnusableError(unusable);
+    this.requireUsable();
     if (phase.kind === "waking") return await phase.woken;
     if (phase.kind !== "asleep" || !this.#parts) throw new ServerError("conflict", "The session has ended");
     const { state, near, left } = phase;
@@ -120,15 +130,15 @@ export class SessionInterpreter implements AsyncDisposable {
   }
 
   /**
-   * Hibernates so that a later server continues the session. The caller reports why that is not possible.
+   * Hibernates so that a later server continues the session. The caller reports a failure.
    *
-   * @throws {ServerError} if it is used, or has what no checkpoint has, or finds no room.
+   * @throws {ServerError} if the session is used, has something that no checkpoint can hold, or finds no room.
    */
   async suspend(): Promise<void> {
     this.#isSuspending = true;
     const { phase } = this.lifecycle;
-    if (phase.kind === "leaving") await phase.left; // it fails if the session was used meanwhile
-    this.#refusal = undefined; // the reason may be over: it is tried once more
+    if (phase.kind === "leaving") await phase.left; // fails if the session was used meanwhile
+    this.#refusal = undefined; // the reason may be over: another attempt
     const isHibernating = await this.hibernate();
     const { state } = this.lifecycle;
     if (!isHibernating || !state) throw this.#refusal ?? new ServerError("conflict", "The session is in use");
@@ -136,9 +146,9 @@ export class SessionInterpreter implements AsyncDisposable {
   }
 
   /**
-   * Returns the state in which the session hibernates, which stays; `undefined` if it does not, or wakes.
+   * Returns the state in which the session hibernates, which stays; `undefined` if the session is awake or wakes.
    *
-   * @throws {ServerError} `timeout` if it is not read in time; with the `reason` of a checkpoint if it cannot be read.
+   * @throws {ServerError} `timeout` if the state is not read in time; with the `reason` of a checkpoint if unreadable.
    */
   async readState(signal: AbortSignal): Promise<Checkpoint | undefined> {
     const [parts, { phase, state }] = [this.#parts, this.lifecycle];
@@ -147,27 +157,27 @@ export class SessionInterpreter implements AsyncDisposable {
     try {
       return await transfers.read(state, { owner, signal });
     } catch (error) {
-      if (this.lifecycle.state !== state) return undefined; // it has woken meanwhile, and its files are removed
+      if (this.lifecycle.state !== state) return undefined; // the session has woken meanwhile, and the files are removed
       throw error;
     }
   }
 
-  /** Saves the record of the session again if a directory has its state. */
+  /** Saves the record of the session again if a directory has the state. */
   async saveRecord(): Promise<void> {
     await this.lifecycle.state?.update();
   }
 
-  /** Ends the lease, or drops the state unless it was suspended. */
+  /** Ends the lease, or drops the state unless suspended. */
   async [Symbol.asyncDispose](): Promise<void> {
     const { phase } = this.lifecycle;
     if (phase.kind === "ended") return;
     this.lifecycle.enter({ kind: "ended" });
-    if (phase.kind === "waking") await phase.woken.catch(() => {}); // the session that waits for it gets the error
+    if (phase.kind === "waking") await phase.woken.catch(() => {}); // the waiting session gets the error
     if ("left" in phase) await phase.left;
     try {
       if ("state" in phase) await phase.state[Symbol.asyncDispose]();
     } catch (error) {
-      this.#parts?.onError(error); // its files remain
+      this.#parts?.onError(error); // the files remain
     }
     if ("leased" in phase) await release(phase.leased);
   }
@@ -177,7 +187,7 @@ export class SessionInterpreter implements AsyncDisposable {
     parts: HibernationParts,
     { memory }: Pick<CaptureOptions, "memory">,
   ): Promise<boolean> {
-    const { owner, transfers, endSignal } = parts;
+    const { owner, transfers } = parts;
     const uses = this.#uses;
     const isFirst = this.#refusal === undefined;
     this.#refusal = this.#unfit = undefined;
@@ -186,7 +196,7 @@ export class SessionInterpreter implements AsyncDisposable {
       const checkpoint = await transfers.capture(session, {
         owner,
         memory,
-        signal: endSignal,
+        signal: parts.endSignal(),
         refuseLost: true,
       });
       if (this.#uses !== uses) return this.#stay(leased);
@@ -200,12 +210,12 @@ export class SessionInterpreter implements AsyncDisposable {
       if (!state) return this.#stay(leased);
       if (phase.kind === "leaving") {
         this.lifecycle.enter({ kind: "asleep", state, near: leased.lease, left: phase.left });
-      } else { // it has ended
+      } else { // the session has ended
         await state[Symbol.asyncDispose]();
         return false;
       }
     } catch (error) {
-      if (this.#uses !== uses) return this.#stay(leased); // it was refused as it is used, or may have changed
+      if (this.#uses !== uses) return this.#stay(leased); // refused, as the session is used or may have changed
       this.#refusal = toPublicError(error);
       if (isFirst && !this.#isSuspending) parts.onError(this.#refusal);
       return this.#stay(leased);
@@ -242,7 +252,8 @@ export class SessionInterpreter implements AsyncDisposable {
     try {
       leased = await parts.acquire(near);
       const { session } = leased.lease;
-      const { owner, transfers, endSignal: signal } = parts;
+      const { owner, transfers } = parts;
+      const signal = parts.endSignal();
       const random = this.#reseeding && { reseed: true, ...this.#reseeding };
       isRestoring = true;
       await transfers.restoreIn(session, state, { owner, signal, ...random });
@@ -265,7 +276,7 @@ export class SessionInterpreter implements AsyncDisposable {
     return leased.lease.session;
   }
 
-  /** Keeps a state that cannot be restored for a later server, or ends the session. Returns the error of its request. */
+  /** Keeps a state that cannot be restored for a later server, or ends the session. Returns the error of the request. */
   #refuse(state: HibernatedState, { outlivesServer, onLost }: HibernationParts, error: unknown): unknown {
     if (!(error instanceof ServerError) || !(error.cause instanceof CheckpointError)) return error;
     state.setUnusable(error.cause);

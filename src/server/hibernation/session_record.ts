@@ -7,55 +7,64 @@ import { MAX_JOURNAL_BYTES } from "../../sandbox/waiting/journal.ts";
 import { HIBERNATION_LIFE_MS, MEMORY_PER_CHARACTER } from "../limits.ts";
 import type { SessionLimits } from "../sessions/session_limits.ts";
 
-/** True if a session pauses at the end of its time, instead of ending; `files` if it then keeps its files alone. */
+/** True if a session pauses at the end of the time, instead of ending; `files` if the pause keeps the files only. */
 export type PausesAtEnd = boolean | "files";
 
-/** A session in a state directory: all that a server needs to go on with it, beside its checkpoint. */
+/** A session in a state directory: all that a server needs to continue the session, beside the checkpoint. */
 export interface SessionRecord {
   readonly format: 1;
   readonly id: string;
   readonly owner: string;
   readonly name?: string | undefined;
-  /** Id of its checkpoint. */
+  /** Id of the checkpoint. */
   readonly checkpoint: string;
-  /** Size of its state before it was compressed. */
+  /** Size of the state before compression. */
   readonly stateBytes?: number | undefined;
-  /** Random numbers that it gets when it wakes, as it is a copy; absent if they continue. */
+  /** Random numbers that a copy gets at the wake; absent if they continue. */
   readonly reseeding?: { readonly seed?: number | undefined } | undefined;
   readonly createdAt: string;
   readonly usedAt: string;
-  /** End of its life, used or not. */
+  /** End of the session's life, used or not. */
   readonly expiresAt?: string | undefined;
   readonly execs: number;
-  /** Milliseconds without use after which it ends; absent for no limit. */
+  /** Milliseconds without use after which the session ends; absent for no limit. */
   readonly idleMs?: number | undefined;
-  /** Milliseconds without use after which it may end in favour of another session; absent for never. */
+  /** Milliseconds without use after which the session may end in favour of another session; absent for never. */
   readonly spareMs?: number | undefined;
   readonly isPaused: boolean;
-  /** False if it wakes with its files alone; absent for true. */
+  /** False if the session wakes with files only; absent for true. */
   readonly hasMemory?: false | undefined;
-  /** True if it pauses at the end of its life; `files` if it then keeps its files alone. */
+  /** True if the session pauses at the end of life; `files` if the pause keeps the files only. */
   readonly pausesAtEnd: PausesAtEnd;
   readonly limits?: SessionLimits | undefined;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   readonly checkpointEvery?: CheckpointEvery | undefined;
-  /** Tools of its client, as `sessionToolsSchema` parses them. */
+  /** Tools of the client, as `sessionToolsSchema` parses them. */
   readonly tools?: readonly unknown[] | undefined;
-  /** The call that its program waits for, as JSON. */
+  /** The call for which the program waits, as JSON. */
   readonly waiting?: string | undefined;
-  /** State of the peer of its client, in a form of its own. */
+  /** State of the client's peer, in the peer's form. */
   readonly attachment?: string | undefined;
-  /** Name of its profile, for messages. */
+  /** Name of the profile, for messages. */
   readonly profile?: string | undefined;
 }
 
-/** A record without the parts that are known when it is saved. */
+/** A record without the parts that are known at the save. */
 export type SessionRecordParts = Omit<SessionRecord, "checkpoint" | "stateBytes" | "profile">;
 
-/** Characters that each value of a record counts as, beside its own: tools are kept with their checked schemas. */
+/** The part of a record that the life of the session knows. */
+export type LifeRecord = Pick<
+  SessionRecord,
+  "usedAt" | "expiresAt" | "idleMs" | "spareMs" | "isPaused" | "hasMemory" | "pausesAtEnd" | "reseeding"
+>;
+
+/**
+ * Characters that each value of a record counts as, beside the value's own characters: tools are kept with their checked
+ * schemas.
+ */
 const CHARACTERS_PER_VALUE = 160;
 
-/** Returns the memory that a session takes for what its client has given to it, in bytes. */
+/** Returns the memory of a session for data of the client, in bytes. */
 export function clientBytes({ tools, metadata, attachment, waiting }: SessionRecordParts): number {
   return [tools, metadata, attachment, waiting].filter((part) => part !== undefined)
     .reduce<number>(
@@ -65,7 +74,7 @@ export function clientBytes({ tools, metadata, attachment, waiting }: SessionRec
 }
 
 const MAX_OWNER_CHARACTERS = 256;
-/** A name is that of a header. */
+/** A name is the name of a header. */
 const MAX_NAME_CHARACTERS = 32 * 1024;
 /** The variables of a sandbox of E2B have 64 Ki characters, each of which takes up to six in JSON. */
 const MAX_ATTACHMENT_CHARACTERS = 512 * 1024;
@@ -107,7 +116,7 @@ const recordSchema = z.strictObject({
 /**
  * Checks a record of a file.
  *
- * @throws {Error} if another version of Paddock wrote it.
+ * @throws {Error} if another version of Paddock wrote the record.
  */
 export function parseRecord(value: unknown): SessionRecord {
   return recordSchema.parse(value);
@@ -118,7 +127,7 @@ export function isOtherFormat(value: unknown): boolean {
   return !z.object({ format: z.literal(FORMAT) }).safeParse(value).success;
 }
 
-/** Returns the record of a session as it is at a time, in milliseconds since 1970: it may be paused since it was saved. */
+/** Returns the record of a session at a time, in milliseconds since 1970: the session may be paused since the save. */
 export function asOf(record: SessionRecord, now: number): SessionRecord {
   const { expiresAt, pausesAtEnd } = record;
   if (!pausesAtEnd || expiresAt === undefined || Date.parse(expiresAt) > now) return record;
@@ -126,7 +135,9 @@ export function asOf(record: SessionRecord, now: number): SessionRecord {
   return { ...record, isPaused: true, hasMemory, usedAt: expiresAt, expiresAt: undefined };
 }
 
-/** Returns when a session ends that no server has, in milliseconds since 1970: a paused one a day after its last use. */
+/**
+ * Returns when a session ends that no server has, in milliseconds since 1970: a paused session a day after the last use.
+ */
 export function endOf({ usedAt, expiresAt, pausesAtEnd }: SessionRecord): number {
   if (expiresAt === undefined) return Date.parse(usedAt) + HIBERNATION_LIFE_MS;
   return Date.parse(expiresAt) + (pausesAtEnd ? HIBERNATION_LIFE_MS : 0);

@@ -27,25 +27,25 @@ import { canLinkIn, StateLinks } from "./state_links.ts";
 /** Options of {@linkcode StateDirectory.open}. */
 export interface StateDirectoryOptions {
   /**
-   * Owners whose sessions are used. Those of others stay in the folder until they end, with a warning.
+   * Owners whose sessions are used. Sessions of others stay in the folder until they end, with a warning.
    *
    * @default all owners
    */
   readonly owners?: ReadonlySet<string> | undefined;
   /**
-   * What checkpoints of the server's pool are bound to: its `checkpointOrigin()`. Sessions of another origin stay in the
-   * folder until they end, with a warning, and their requests get the reason.
+   * Origin to which checkpoints of the server's pool are bound: the pool's `checkpointOrigin()`. Sessions of another
+   * origin stay in the folder until they end, with a warning, and their requests get the reason.
    *
-   * @default each is compared at its first use
+   * @default each session is compared at the first use
    */
   readonly origin?: CheckpointOrigin | undefined;
-  /** Name of the server's profile, with which a warning of a server with another profile names it. */
+  /** Name of the server's profile, by which the warning of a server with another profile names this profile. */
   readonly profile?: string | undefined;
   /** Called with a warning about each kind of sessions that are not used. */
   readonly onWarning?: ((message: string) => void) | undefined;
   /** Called with each error of removing sessions that have ended. */
   readonly onError?: ((error: unknown) => void) | undefined;
-  /** Reads a checkpoint. Default: one of this package. */
+  /** Reads a checkpoint. Default: a checkpoint of this package. */
   readonly read?: ((bytes: Uint8Array) => Promise<Checkpoint>) | undefined;
 }
 
@@ -61,7 +61,7 @@ export class StateDirectoryError extends SandboxError {
 }
 
 const LOCK = "lock";
-/** Text from which the key makes the secret of the server. It is no record, as it is not JSON. */
+/** Text from which the key makes the secret of the server. The text is no record, as the text is not JSON. */
 const SECRET = "secret of the server";
 /** Sessions that are saved at once. */
 const MAX_WRITES = 8;
@@ -69,23 +69,24 @@ const MAX_WRITES = 8;
 const SHARED_BITS = 0o077;
 
 /**
- * Folder with sessions that hibernate, which a later server continues. Each has two files: its record, which is
- * authenticated by a key in the folder, and its checkpoint, whose id is in the record. One server uses it at a time.
+ * Folder with sessions that hibernate, which a later server continues. Each session has two files: the record,
+ * which is authenticated by a key in the folder, and the checkpoint, whose id is in the record. One server uses a folder
+ * at a time.
  */
 export class StateDirectory implements Disposable {
   readonly path: string;
-  /** Sessions that it had when it was opened, least recently used first. */
+  /** Sessions in the folder at the opening, least recently used first. */
   readonly sessions: readonly SavedSession[];
-  /** Secret of the servers that use the folder, one after the other. It is derived from the key in it. */
+  /** Secret of the servers that use the folder in turn, derived from the key in the folder. */
   readonly secret: Uint8Array;
   /** Why sessions cannot be read, by their id. Their files stay. */
   readonly unreadable: ReadonlyMap<string, CheckpointError>;
   readonly #parts: DirectoryParts;
   readonly #writes = new Semaphore(MAX_WRITES);
   readonly #links: StateLinks;
-  readonly #sweepTimer = setInterval(() => void this.#sweep(), STATE_SWEEP_MS);
+  readonly #sweepTimer = setInterval(() => void this.removeEnded(), STATE_SWEEP_MS);
   readonly #unreadable: readonly UnreadableSession[];
-  /** Sessions of other owners, and ended ones whose files could not be removed, by id. */
+  /** Sessions of other owners, and ended sessions whose files could not be removed, by id. */
   readonly #others: Map<string, OtherSession>;
   /** Absent after {@linkcode StateDirectory.unused} has changed. */
   #unused: UnusedSessions | undefined;
@@ -104,10 +105,10 @@ export class StateDirectory implements Disposable {
   }
 
   /**
-   * Opens a state directory. The folder is created if it does not exist, and an empty folder of this user is closed to
-   * other users.
+   * Opens a state directory. A missing folder is created, and an empty folder of this user is closed to other users.
    *
-   * @throws {StateDirectoryError} if it is no folder that only this user can use, or another server uses it.
+   * @throws {StateDirectoryError} if others can use the folder too, the path is no folder, or another server uses the
+   * folder.
    */
   static async open(path: string, options: StateDirectoryOptions = {}): Promise<StateDirectory> {
     requireKnownOptions("open StateDirectory", options, OPTIONS);
@@ -121,7 +122,7 @@ export class StateDirectory implements Disposable {
       const key = await readHostKey(path);
       const secret = new Uint8Array(await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(SECRET)));
       const saved = await readSavedSessions(path, { key, owners, origin });
-      const ended = await removeEnded(path, saved.others, onError);
+      const ended = await removeEnded(path, saved.others, { now: Date.now(), onError });
       const others = saved.others.filter(({ id }) => !ended.has(id));
       for (const warning of warningsOf({ ...saved, others }, path)) onWarning(warning);
       const canLink = await canLinkIn(path, LOCK);
@@ -138,7 +139,7 @@ export class StateDirectory implements Disposable {
     return this.#links.canLink;
   }
 
-  /** Number and size of the sessions that it has and that are not used: those of other owners, and unreadable ones. */
+  /** Number and size of unused sessions in the folder: sessions of other owners, and unreadable sessions. */
   get unused(): UnusedSessions {
     return this.#unused ??= this.#countUnused();
   }
@@ -148,7 +149,7 @@ export class StateDirectory implements Disposable {
     return { count: sessions.length, bytes: sizeOf(sessions) };
   }
 
-  /** Saves a session, whose record is written last: without it, the checkpoint is not used. */
+  /** Saves a session, whose record is written last: without a record, the checkpoint is not used. */
   async save(record: SessionRecord, checkpoint: Checkpoint): Promise<void> {
     using _turn = await this.#writes.acquire();
     try {
@@ -171,9 +172,9 @@ export class StateDirectory implements Disposable {
   }
 
   /**
-   * Reads the checkpoint of a saved session, whose id is in its record. It is authenticated when it is restored.
+   * Reads the checkpoint of a saved session, whose id is in the record. The restore authenticates the checkpoint.
    *
-   * @param size bytes of the file when it was saved
+   * @param size bytes of the file at the save
    * @throws {CheckpointError} if the file is not that checkpoint, or not whole.
    */
   async read(session: string, id: string, size: number): Promise<Checkpoint> {
@@ -188,14 +189,26 @@ export class StateDirectory implements Disposable {
     await removeSession(this.path, id);
   }
 
-  /** Lets no equal state have the file of a session, as its state cannot be restored. */
+  /** Lets no equal state have the file of a session whose state cannot be restored. */
   distrust(id: string): void {
     this.#links.remove(id);
   }
 
-  /** Removes a session that has ended and could not be removed now. It counts as unused until then. */
+  /** Removes a session that has ended and could not be removed now. The session counts as unused until then. */
   removeLater(id: string, bytes: number): void {
     this.#others.set(id, { id, bytes, endsAt: 0, hasNoOwner: false });
+    this.#unused = undefined;
+  }
+
+  /**
+   * Removes the files of sessions that no server uses and that have ended. The directory does so each hour by itself.
+   *
+   * @param now milliseconds since 1970
+   */
+  async removeEnded(now: number = Date.now()): Promise<void> {
+    const others = [...this.#others.values()];
+    const ended = await removeEnded(this.path, others, { now, onError: this.#parts.onError });
+    for (const id of ended) this.#others.delete(id);
     this.#unused = undefined;
   }
 
@@ -204,13 +217,6 @@ export class StateDirectory implements Disposable {
     clearInterval(this.#sweepTimer);
     this.#parts.lock.unlockSync(); // a process that is just being started has a copy of the descriptor
     this.#parts.lock.close();
-  }
-
-  /** Removes unused sessions that have ended. */
-  async #sweep(): Promise<void> {
-    const ended = await removeEnded(this.path, [...this.#others.values()], this.#parts.onError);
-    for (const id of ended) this.#others.delete(id);
-    this.#unused = undefined;
   }
 
   async #writeRecord(record: SessionRecord): Promise<void> {
@@ -224,7 +230,7 @@ export class StateDirectory implements Disposable {
       await Deno.writeFile(draft, ReadableStream.from(pieces), { mode: 0o600 });
       await Deno.rename(draft, join(this.path, name));
     } catch (error) {
-      await removeFile(draft).catch(() => {}); // a part of it takes room on a full disk
+      await removeFile(draft).catch(() => {}); // a part of the file takes room on a full disk
       throw error;
     }
   }
@@ -250,10 +256,10 @@ interface DirectoryParts {
 async function removeEnded(
   folder: string,
   sessions: readonly OtherSession[],
-  onError: (error: unknown) => void,
+  { now, onError }: { now: number } & Pick<DirectoryParts, "onError">,
 ): Promise<ReadonlySet<string>> {
   const removed = new Set<string>();
-  for (const { id } of sessions.filter(({ endsAt }) => endsAt <= Date.now())) {
+  for (const { id } of sessions.filter(({ endsAt }) => endsAt <= now)) {
     try {
       await removeSession(folder, id);
       removed.add(id);
@@ -279,7 +285,7 @@ async function removeSession(folder: string, id: string): Promise<void> {
   for (const name of [`${id}${RECORD}`, `${id}${STATE}`]) await removeFile(join(folder, name));
 }
 
-/** Makes the folder if it does not exist, and opens its lock file. */
+/** Makes a missing folder, and opens the lock file. */
 async function openPrivate(path: string): Promise<Deno.FsFile> {
   try {
     await Deno.mkdir(path, { recursive: true, mode: 0o700 });

@@ -28,25 +28,25 @@ export interface StateFilesOptions {
    */
   readonly owners?: number | undefined;
   /**
-   * Milliseconds after which a state in memory is copied to the directory, if it is still there.
+   * Milliseconds after which a state that is still in memory is copied to the directory.
    *
    * @default 1000
    */
   readonly copyAfterMs?: number | undefined;
   /**
-   * Milliseconds after which states are written again after the disk has refused one. Until then, only smaller states
+   * Milliseconds after which states are written again after the disk has refused a state. Until then, only smaller states
    * are written.
    *
    * @default 5000
    */
   readonly retryAfterMs?: number | undefined;
-  /** Called with the error of a copy. Further ones follow only after one that was made. */
+  /** Called with the error of a copy. Further errors follow only after a copy that was made. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 /**
- * The files of states in a state directory, and their room. The files of a state are changed one after the other. Copies
- * are made of states in memory if the directory has room, as the server may be killed.
+ * The files of states in a state directory, and their room. The files of a state are changed in order, one at a time.
+ * Copies are made of states in memory if the directory has room, as the server may be killed.
  */
 export class StateFiles {
   readonly #directory: StateDirectory | undefined;
@@ -57,10 +57,10 @@ export class StateFiles {
   readonly #onError: (error: unknown) => void;
   readonly #isWaking: (entry: Entry) => boolean;
   #hasCopyFailed = false;
-  /** The smallest state that the disk has refused, and the time until which no larger one is tried. */
+  /** The smallest state that the disk has refused, and the time until which no larger state is tried. */
   #refused: { readonly bytes: number; readonly until: number } | undefined;
 
-  /** @param isWaking returns true for a state of which no copy is made, as its session wakes */
+  /** @param isWaking returns true for a state of which no copy is made, as the session wakes */
   constructor(options: StateFilesOptions, isWaking: (entry: Entry) => boolean) {
     const { directory, directoryBytes = STATE_DIRECTORY_BYTES, owners } = options;
     const { copyAfterMs = HIBERNATION_COPY_MS, retryAfterMs = STATE_RETRY_MS, onError = () => {} } = options;
@@ -84,12 +84,12 @@ export class StateFiles {
     return this.#directory !== undefined;
   }
 
-  /** Returns the bytes of the files of one owner, or of all. */
+  /** Returns the bytes of the files of an owner, or of all. */
   bytes(owner?: string): number {
     return this.#budget.used(owner);
   }
 
-  /** True if the directory has room for a state now, and its disk has not just refused one that is no larger. */
+  /** True if the directory has room for a state now, and the disk has not just refused a state that is no larger. */
   hasRoom(state: RoomedState): boolean {
     return this.isDurable && !this.#isRefused(state) &&
       this.#rooms.needed(state) <= this.#budget.available(state.owner);
@@ -112,13 +112,13 @@ export class StateFiles {
     return changed;
   }
 
-  /** Copies a state in memory to the directory, if it stays there. */
+  /** Copies a state to the directory, if the state stays in memory. */
   copyLater(entry: Entry, afterMs = this.#copyAfterMs): void {
     if (!this.#directory || !entry.outlivesServer || entry.file || entry.isDisposed) return;
     entry.copyTimer = setTimeout(() => void this.change(entry, () => this.#copy(entry)), afterMs);
   }
 
-  /** Copies a state. One that finds no room is saved when the server stops; one that the disk refuses is tried again. */
+  /** Copies a state. A state without room is saved when the server stops; a state that the disk refuses is tried again. */
   async #copy(entry: Entry): Promise<void> {
     const { memory, file, isDisposed } = entry;
     if (!memory || file || isDisposed || this.#isWaking(entry)) return;
@@ -170,7 +170,7 @@ export class StateFiles {
     await this.update(entry);
   }
 
-  /** Reads a state. @throws {CheckpointError} if its file is damaged. */
+  /** Reads a state. @throws {CheckpointError} if the file is damaged. */
   async read({ id, bytes, file }: Entry): Promise<Checkpoint> {
     if (file && this.#directory) return await this.#directory.read(file.session, id, bytes);
     throw new TypeError("Cannot read state as it was disposed");

@@ -4,7 +4,7 @@ import type { SessionRecord } from "./session_record.ts";
 
 type SavedState = Pick<SessionRecord, "id" | "owner" | "checkpoint">;
 
-/** Files of the states of a folder. Equal states of an owner are one file, with a name for each session. */
+/** Files of the states of a folder. Equal states of an owner share a file, with a name for each session. */
 export class StateLinks {
   /** False if equal states have a file each, as files of the folder cannot have several names. */
   readonly canLink: boolean;
@@ -40,7 +40,7 @@ export class StateLinks {
   }
 
   /**
-   * Gives a session the file of an equal state, or one that is written. States that are saved at the same time wait for
+   * Gives a session the file of an equal state, or a new file. States that are saved at the same time wait for
    * the first of them.
    *
    * @param size bytes of the file
@@ -104,6 +104,6 @@ export async function canLinkIn(folder: string, file: string): Promise<boolean> 
     await removeFile(other);
     return true;
   } catch {
-    return false; // its file system cannot do that, and each session has a file of its own
+    return false; // the file system has no links, and each session has a separate file
   }
 }

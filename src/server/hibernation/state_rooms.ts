@@ -6,13 +6,13 @@ export const ENTRY_BYTES = 4096;
 /** A state whose room is taken. */
 export interface RoomedState {
   readonly owner: string;
-  /** Id of its checkpoint. */
+  /** Id of the checkpoint. */
   readonly id: string;
-  /** Size of its checkpoint. */
+  /** Size of the checkpoint. */
   readonly bytes: number;
 }
 
-/** Room of the state of one session. */
+/** Room of the state of a session. */
 export interface StateRoom<Value> extends Room {
   /** Value that was kept for the first session in the state. */
   readonly value: Value;
@@ -33,7 +33,7 @@ interface Member<Value> {
   readonly lease: BudgetLease;
 }
 
-/** Room of the states of sessions. Sessions of one owner in equal states share the room of the bytes. */
+/** Room of the states of sessions. Sessions of an owner in equal states share the room of the bytes. */
 export class StateRooms<Value> {
   readonly #budget: Budget;
   readonly #isShared: boolean;
@@ -52,15 +52,15 @@ export class StateRooms<Value> {
   }
 
   /**
-   * Takes the room of one more session in a state.
+   * Takes the room of another session in a state.
    *
-   * @throws {ServerError} `busy` or `too_large` if there is none.
+   * @throws {ServerError} `busy` or `too_large` if there is no room.
    */
   take(state: RoomedState, value: Value): StateRoom<Value> {
     return this.#roomOf(state, this.#join(state, value));
   }
 
-  /** Takes the room of one more session in a state, which its owner has already, also if there is none. */
+  /** Takes the room of another session in a state that the owner has already, also without free room. */
   hold(state: RoomedState, value: Value): StateRoom<Value> {
     const lease = this.#budget.hold(state.owner, ENTRY_BYTES);
     return this.#roomOf(state, { lease, group: this.#enter(state, value) });
@@ -79,11 +79,11 @@ export class StateRooms<Value> {
 
   #join(state: RoomedState, value: Value): Member<Value> {
     const lease = this.#budget.take(state.owner, this.needed(state));
-    lease.resize(ENTRY_BYTES); // the rest is that of the group
+    lease.resize(ENTRY_BYTES); // the rest belongs to the group
     return { lease, group: this.#enter(state, value) };
   }
 
-  /** Adds a session to the group of its state. The caller has the room for a new one. */
+  /** Adds a session to the group of the session's state. The caller has the room for a new group. */
   #enter(state: RoomedState, value: Value): Group<Value> {
     const found = this.#isShared ? this.#groups.get(keyOf(state)) : undefined;
     const group = found ?? { value, lease: this.#budget.hold(state.owner, state.bytes), sessions: 0 };
@@ -100,7 +100,7 @@ export class StateRooms<Value> {
   }
 }
 
-/** The size is a part of it, as the file of an equal state may be damaged. */
+/** The size is a part of the key, as the file of an equal state may be damaged. */
 function keyOf({ owner, id, bytes }: RoomedState): string {
   return JSON.stringify([owner, id, bytes]);
 }

@@ -6,11 +6,11 @@ import { countSessions } from "./saved_sessions.ts";
 export interface SuspendReport {
   /** Sessions that a later server continues. */
   readonly saved: number;
-  /** Sessions that this server could not continue, and whose files are as they were. */
+  /** Sessions that this server could not continue, and whose files are unchanged. */
   readonly kept: number;
   /** Sessions that have ended as they could not be saved. */
   readonly lost: number;
-  /** Why they could not, most frequent first. Messages of the same kind are one. */
+  /** Why they could not, most frequent first. Messages of the same kind are joined. */
   readonly reasons: readonly LossReason[];
 }
 
@@ -44,7 +44,7 @@ function kindOf(error: unknown): string {
   return "code" in error ? `${error.name} ${error.code}` : error.name;
 }
 
-/** Returns a report in one line. */
+/** Returns a report in a line. */
 export function formatSuspendReport({ saved, kept, lost, reasons }: SuspendReport, folder: string): string {
   const unchanged = kept === 0 ? "" : `, beside ${countSessions(kept)} that this server could not continue`;
   const listed = reasons.map(({ count, message }) => reasons.length === 1 ? message : `${count}: ${message}`);

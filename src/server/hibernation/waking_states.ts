@@ -2,8 +2,8 @@ import type { Room } from "../admission/budget.ts";
 import type { HibernatedEntry } from "./hibernated_state.ts";
 
 /**
- * The states that wake. The first of each owner is without room, as another session of the owner may need that to give
- * its interpreter up. Further ones follow when it is restored.
+ * The waking states. The first state of each owner is without room, as another session of the owner may need the room to
+ * give an interpreter up. Further states follow after the restore.
  */
 export class WakingStates {
   readonly #byOwner = new Map<string, Set<HibernatedEntry>>();
@@ -13,14 +13,15 @@ export class WakingStates {
     return this.#byOwner.get(entry.owner)?.has(entry) === true;
   }
 
-  /** Lets a state wake, and frees its room in its turn. */
+  /** Lets a state wake, and frees the state's room in turn. */
   begin(entry: HibernatedEntry): void {
     const { owner } = entry;
     this.#byOwner.getOrInsertComputed(owner, () => new Set()).add(entry);
     this.#freeFirst(owner);
   }
 
-  /** Gives a state that was not restored its room again. If others have it, the state is without until it wakes or ends. */
+  /** Gives a state that was not restored the room again. If others have the room, the state is without room until the session
+   * wakes or ends. */
   cancel(entry: HibernatedEntry): void {
     if (entry.isDisposed) return;
     try {
@@ -33,7 +34,7 @@ export class WakingStates {
     this.end(entry);
   }
 
-  /** Forgets a state, and frees the room of the next one of its owner. */
+  /** Forgets a state, and frees the room of the owner's next state. */
   end(entry: HibernatedEntry): void {
     const { owner } = entry;
     const waking = this.#byOwner.get(owner);

@@ -4,7 +4,7 @@ import type { HeldCheckpoint } from "../checkpoints/checkpoint_store.ts";
 import { ServerError } from "../http/http_errors.ts";
 import { MAX_MCP_CHECKPOINTS } from "../limits.ts";
 import type { LiveSession } from "../sessions/live_session.ts";
-import type { SessionFile } from "../sessions/session_files.ts";
+import type { SessionFile } from "../sessions/files/session_files.ts";
 
 const MAX_IMAGES = 8;
 const MAX_IMAGE_BYTES = 4 * 1024 * 1024;

@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { AppContext } from "../http/context.ts";
 import { ServerError, toErrorHeaders, toServerError } from "../http/http_errors.ts";
 
-/** Error of an invalid body, for systems that report it in `detail`. */
+/** Error of an invalid body, for systems that report errors in `detail`. */
 export class DetailError extends ServerError {
   readonly detail: readonly object[];
 
@@ -12,7 +12,7 @@ export class DetailError extends ServerError {
   }
 }
 
-/** Reads a JSON body and validates it. */
+/** Reads and validates a JSON body. */
 export async function readDetailBody<T>(c: AppContext, schema: z.ZodType<T>): Promise<T> {
   const parsed = schema.safeParse(await readJson(c), { reportInput: true });
   if (parsed.success) return parsed.data;
@@ -34,7 +34,7 @@ async function readJson(c: AppContext): Promise<unknown> {
   }
 }
 
-/** Issue in pydantic's format, as FastAPI returns it. */
+/** Issue in pydantic's format, as in FastAPI. */
 export interface PydanticIssue {
   readonly type: string;
   readonly loc: readonly PropertyKey[];
@@ -52,12 +52,12 @@ const WANTED: Readonly<Record<string, readonly [type: string, name: string]>> = 
   record: ["dict_type", "dictionary"],
 };
 
-/** Maximum number of issues, and of unknown keys of one issue. */
+/** Maximum number of issues, and of unknown keys of an issue. */
 const MAX_ISSUES = 20;
 
 /**
- * Converts the first 20 zod issues to pydantic's format. `at` is the location of the value. The value must have been parsed with
- * `reportInput`, which distinguishes missing from wrong values.
+ * Converts the first 20 zod issues to pydantic's format. `at` is the location of the value. The value must have been
+ * parsed with `reportInput`, which distinguishes missing from wrong values.
  */
 export function toPydanticIssues({ issues }: z.ZodError, at: readonly string[] = []): PydanticIssue[] {
   return issues.slice(0, MAX_ISSUES).flatMap((issue) => {

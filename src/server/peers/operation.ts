@@ -3,7 +3,7 @@ import * as z from "zod";
 
 type Responses = RouteConfig["responses"];
 
-/** Description of a route, without the group that the peer's name gives it. */
+/** Description of a route, without the group, which is the peer's name. */
 export type PeerOperation = Omit<RouteConfig, "tags"> & {
   /** Names of further groups that list the operation. */
   readonly alsoIn?: readonly string[];
@@ -41,7 +41,7 @@ export interface ErrorFormat {
 /** Errors that any route of a compatible system can have. */
 const ANY = [500, 503];
 
-/** Declares the errors of a route in the format of its system. */
+/** Declares the errors of a route in the format of the system. */
 export function errorsOf(
   { schema, example, hasText = false }: ErrorFormat,
   statuses: readonly number[],

@@ -1,7 +1,7 @@
 /**
- * Contract of a peer: another system, whose clients the server understands. Each has a folder with its `contract.ts`,
- * the schemas of its requests and responses; its `routes.ts`; and its `operations.ts`, which describe the routes.
- * `piston` is a short one to start from, and `peers.ts` lists all.
+ * Contract of a peer: another system, whose clients the server understands. Each peer has a folder with `contract.ts`,
+ * the schemas of requests and responses; `routes.ts`; and `operations.ts`, which describe the routes. `piston` is a
+ * short peer to start from, and `peers.ts` lists all.
  *
  * @module
  */
@@ -25,20 +25,20 @@ export interface PeerServices {
 
 /** A system whose clients the server understands. */
 export interface Peer {
-  /** Name of the group of its operations in the description of the API. */
+  /** Name of the group of the peer's operations in the description of the API. */
   readonly name: string;
   /** Description of the group. */
   readonly description: string;
   readonly routes: readonly PeerRoutes[];
   readonly operations: readonly PeerOperation[];
-  /** Access of its requests without a token of the server. */
+  /** Access of the peer's requests without a token of the server. */
   readonly access?: PeerAccess;
 }
 
-/** Routes of a peer, and the form of its system's errors. */
+/** Routes of a peer, and the form of the system's errors. */
 export interface PeerRoutes {
   readonly routes: Hono<AppEnv>;
-  /** Returns the response of a failed request, also of one that the server was too busy to pass to its route. */
+  /** Returns the response of a failed request, also of a request that the server was too busy to pass to a route. */
   readonly toErrorResponse: (thrown: Error) => Response;
   /**
    * True if `toErrorResponse` also answers requests that are refused before they reach a route, as without a token.

@@ -9,9 +9,9 @@ import { piston } from "./piston/routes.ts";
 import { sandboxFusion } from "./sandbox_fusion/routes.ts";
 
 /**
- * Makes the peers of a server. A new one is one more line. Where two use the same route, as `/execute` of NeMo-Skills
- * and E2B, the first takes the requests that are its own and leaves the others to the next. OpenEnv has the coding env
- * by default.
+ * Makes the peers of a server. A new peer is another line. Where two peers use the same route, as `/execute` of
+ * NeMo-Skills and E2B, the first peer takes its requests and leaves the others to the next peer. OpenEnv has the coding
+ * env by default.
  */
 export function makePeers(services: PeerServices, openEnvKind?: OpenEnvKind): Peer[] {
   const { sessions, budgets } = services;

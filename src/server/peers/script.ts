@@ -2,10 +2,10 @@ import type { ExecOptions, ExecResult } from "../../sandbox/contract/exec.ts";
 import type { ShellResult } from "../../sandbox/contract/shell.ts";
 import type { LiveSession } from "../sessions/live_session.ts";
 
-/** Name of a program that came without one. */
+/** Name of a program that came without a name. */
 export const MAIN = "main.py";
 
-/** Runs a program as a process of its own would run it. No other program may use the session afterwards. */
+/** Runs a program as a separate process would run the program. No other program may use the session afterwards. */
 export async function runScript(
   session: LiveSession,
   code: string,
@@ -22,7 +22,7 @@ export interface ScriptOutcome {
   readonly stdout: string;
   /** Standard error, with the traceback of an uncaught exception, and a note if output was cut. */
   readonly stderr: string;
-  /** The exit code as a shell reports it; `null` after a timeout. */
+  /** The exit code in a shell's form; `null` after a timeout. */
   readonly exitCode: number | null;
 }
 
@@ -57,7 +57,7 @@ function exitCodeOf(result: ExecResult | ShellResult): number | null {
 
 const HOME = "/home/pyodide/";
 
-/** Returns a client's path relative to the working directory; `undefined` if it leads out of it. */
+/** Returns a client's path relative to the working directory; `undefined` if the path leads out of that directory. */
 export function jailPath(path: string): string | undefined {
   const inside = path.startsWith(HOME) ? path.slice(HOME.length) : path;
   const names = inside.split("/").filter((name) => name !== "" && name !== ".");

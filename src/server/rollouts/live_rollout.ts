@@ -124,7 +124,7 @@ export class LiveRollout implements AsyncDisposable {
     this.#isRead = true;
     try {
       for await (const item of this.#stream(signal)) {
-        if (item.kind !== "group") this.#episodes++;
+        if (item.kind !== "group" && item.trajectory.parent === undefined) this.#episodes++;
         if (item.kind === "episode") await this.#options.saved?.write(item.trajectory);
         this.#sent++;
         yield item;
@@ -193,7 +193,7 @@ export class LiveRollout implements AsyncDisposable {
       ...settings,
       envName: env,
       timeScale,
-      concurrency: env === "python" ? Math.min(config.concurrency, maxSessions) : config.concurrency,
+      concurrency: RUN_PYTHON.includes(env) ? Math.min(config.concurrency, maxSessions) : config.concurrency,
       weightVersion: version === undefined ? undefined : () => this.#weightVersion ?? version,
       onWaiting: (bytes) => memory.resize(Math.max(bytes, maxWaitingBytes)),
       resumed: ({ task, sample }: Episode) => resumed.get(keyOf(task.id, sample)),
@@ -202,6 +202,9 @@ export class LiveRollout implements AsyncDisposable {
     });
   }
 }
+
+/** Kinds of env whose episodes each have a session. */
+const RUN_PYTHON: readonly EnvConfig["env"][] = ["python", "rlm"];
 
 function keyOf(taskId: string, sample: number): string {
   return JSON.stringify([taskId, sample]);

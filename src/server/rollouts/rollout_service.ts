@@ -149,7 +149,7 @@ export class RolloutService implements AsyncDisposable {
   }
 
   #check(
-    { policy, env, tokens, resumed, grader, clientGrader }: RolloutConfig,
+    { policy, env, tokens, resumed, partial, grader, clientGrader }: RolloutConfig,
   ): (options: RolloutPolicyOptions) => Policy | Promise<Policy> {
     const { policies, envs, tokenizer } = this.offer;
     const make = policies.get(policy);
@@ -163,6 +163,13 @@ export class RolloutService implements AsyncDisposable {
     }
     if (grader !== undefined && clientGrader !== undefined) {
       throw new ServerError("invalid", "clientGrader: it cannot be used with 'grader'");
+    }
+    const continues = partial ? "partial" : resumed.length > 0 ? "resumed" : undefined;
+    if (env === "rlm" && continues !== undefined) {
+      throw new ServerError(
+        "invalid",
+        `${continues}: an episode of kind 'rlm' cannot be continued, as its questions are rows of their own`,
+      );
     }
     if (resumed.length > 0 && !tokens) throw new ServerError("invalid", "resumed: it needs 'tokens'");
     return make;

@@ -1,9 +1,27 @@
 import { MAX_TIMER_MS } from "../../async/abort.ts";
+import { type Clock, HOST_CLOCK } from "../../async/clock.ts";
+
+/** Options of {@linkcode IdleTimer}. */
+export interface IdleTimerOptions {
+  /**
+   * End of the last use, if that was before now.
+   *
+   * @default now
+   */
+  readonly usedAt?: Date | undefined;
+  /**
+   * The clocks, by which the period without use is measured.
+   *
+   * @default those of the host
+   */
+  readonly clock?: Clock | undefined;
+}
 
 /** Calls back after a period without use. */
 export class IdleTimer implements Disposable {
   readonly #idleMs: number;
   readonly #onIdle: () => void;
+  readonly #clock: Clock;
   #usedAt: Date;
   #idleSince: number;
   #users = 0;
@@ -11,15 +29,13 @@ export class IdleTimer implements Disposable {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isClosed = false;
 
-  /**
-   * With `idleMs` of `Infinity` it never calls back.
-   *
-   * @param usedAt end of the last use, if that was before now
-   */
-  constructor(idleMs: number, onIdle: () => void, usedAt: Date = new Date()) {
+  /** With `idleMs` of `Infinity` the timer never calls back. */
+  constructor(idleMs: number, onIdle: () => void, options: IdleTimerOptions = {}) {
+    const { clock = HOST_CLOCK, usedAt = new Date(clock.now()) } = options;
     this.#idleMs = idleMs;
+    this.#clock = clock;
     this.#usedAt = usedAt;
-    this.#idleSince = performance.now() - Math.max(0, Date.now() - usedAt.getTime());
+    this.#idleSince = clock.monotonic() - Math.max(0, clock.now() - usedAt.getTime());
     this.#onIdle = onIdle;
     this.#startTimer(this.#idleMs);
   }
@@ -31,7 +47,7 @@ export class IdleTimer implements Disposable {
 
   /** Milliseconds since the end of the last use. */
   get unusedMs(): number {
-    return performance.now() - this.#idleSince;
+    return this.#clock.monotonic() - this.#idleSince;
   }
 
   /** Number of current uses. */
@@ -52,8 +68,8 @@ export class IdleTimer implements Disposable {
     return {
       [Symbol.dispose]: () => {
         this.#users--;
-        this.#usedAt = new Date();
-        this.#idleSince = performance.now();
+        this.#usedAt = new Date(this.#clock.now());
+        this.#idleSince = this.#clock.monotonic();
         if (this.#users === 0) this.#startTimer(this.#idleMs);
       },
     };

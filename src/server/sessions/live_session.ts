@@ -15,8 +15,9 @@ import { toPublicError } from "../http/http_errors.ts";
 import { withSpan } from "../http/tracing.ts";
 import type { Metrics } from "../metrics.ts";
 import { type ServerEvent, startOfId } from "../server_event.ts";
-import type { RunProgram } from "./guest_request.ts";
-import { SessionFiles } from "./session_files.ts";
+import type { RunProgram } from "./files/guest_request.ts";
+import { SessionFiles } from "./files/session_files.ts";
+import { InterpreterLoss } from "./interpreter_loss.ts";
 import { SessionLife, type SessionLifeOptions } from "./session_life.ts";
 import { limitProgram, type SessionLimits } from "./session_limits.ts";
 import type { CallChannel, SessionTools } from "./session_tools.ts";
@@ -112,15 +113,14 @@ export class LiveSession implements AsyncDisposable {
   #execs: number;
   /** The call that its program waits for, as JSON: its record counts the bytes. */
   #waiting: string | undefined;
-  /** Loss of the interpreter while the server used it, which the next result states. */
-  #loss: Pick<ExecResult, "restarted" | "restoredFrom"> = {};
+  readonly #loss = new InterpreterLoss();
 
   constructor(options: LiveSessionOptions) {
     const { owner, record, ttlMs, expiresAt } = options;
     this.id = options.id ?? record?.id ?? randomId();
     this.owner = owner;
     this.name = options.name;
-    this.createdAt = options.createdAt ?? new Date(record?.createdAt ?? Date.now());
+    this.createdAt = options.createdAt ?? new Date(record?.createdAt ?? options.clock.now());
     this.tools = options.tools;
     this.limits = options.limits;
     this.metadata = options.metadata;
@@ -162,10 +162,7 @@ export class LiveSession implements AsyncDisposable {
     const tools = options.tools ?? own;
     const captures = waits ? this.#captures : undefined;
     return await this.#run("paddock.exec", async (session) => {
-      const result = await session.exec(code, { ...this.#limit(options), tools, captures });
-      this.#noteWaiting(result);
-      this.#reportLoss(result);
-      return result;
+      return this.#noteResult(await session.exec(code, { ...this.#limit(options), tools, captures }));
     });
   }
 
@@ -178,10 +175,7 @@ export class LiveSession implements AsyncDisposable {
     const captures = this.#captures;
     return await this.#run("paddock.resume", async (session) => {
       const limited = { ...options, ...this.#limit(options), tools, captures };
-      const result = await requireBranching(session).resume(answer, limited);
-      this.#noteWaiting(result);
-      this.#reportLoss(result);
-      return result;
+      return this.#noteResult(await requireBranching(session).resume(answer, limited));
     }, { begins: false });
   }
 
@@ -205,7 +199,7 @@ export class LiveSession implements AsyncDisposable {
   async shell(command: string, options: ShellOptions = {}): Promise<ShellResult> {
     return await this.#run("paddock.shell", async (session) => {
       const result = await session.shell(command, this.#limit(options));
-      this.#reportLoss(result);
+      this.#loss.report(result);
       return result;
     });
   }
@@ -253,23 +247,14 @@ export class LiveSession implements AsyncDisposable {
   /** Returns its record for a state directory. */
   describe(): SessionRecordParts {
     const { id, owner, name, createdAt, execs, limits, metadata } = this;
-    const { usedAt, expiresAt, isPaused, hasMemory } = this.life;
-    const { idleMs, spareMs, pausesAtEnd = false } = this.#options;
     return {
       format: 1,
       id,
       owner,
       name,
       createdAt: createdAt.toISOString(),
-      usedAt: usedAt.toISOString(),
-      expiresAt: expiresAt?.toISOString(),
       execs,
-      idleMs: idleMs === Infinity ? undefined : idleMs,
-      spareMs: spareMs === Infinity ? undefined : spareMs,
-      isPaused,
-      hasMemory: hasMemory ? undefined : false,
-      pausesAtEnd,
-      reseeding: this.life.reseeding,
+      ...this.life.describe(),
       limits,
       metadata: metadata && { ...metadata },
       checkpointEvery: this.checkpointEvery,
@@ -283,8 +268,10 @@ export class LiveSession implements AsyncDisposable {
     return { owner: this.owner, states: this.#options.states };
   }
 
-  #noteWaiting(result: ExecResult): void {
+  #noteResult(result: ExecResult): ExecResult {
     this.setWaiting(result.status === "waiting" ? result.call : undefined);
+    this.#loss.report(result);
+    return result;
   }
 
   /** Applies the limits of the session. A program that is to be continued later ends when the server stops. */
@@ -300,22 +287,10 @@ export class LiveSession implements AsyncDisposable {
     return await this.use((session) =>
       work(async (code, options) => {
         const result = await session.exec(code, options);
-        this.#noteLoss(result);
+        this.#loss.note(result);
         return result;
       }, session)
     );
-  }
-
-  #noteLoss({ restarted, restoredFrom }: ExecResult): void {
-    if (restarted) this.#loss = { restarted };
-    if (restoredFrom) this.#loss = { ...this.#loss, restoredFrom };
-  }
-
-  #reportLoss(result: ExecResult | ShellResult): void {
-    const { restarted, restoredFrom } = this.#loss;
-    if (restarted) result.restarted = true;
-    if (restoredFrom) result.restoredFrom ??= restoredFrom;
-    this.#loss = {};
   }
 
   async #run<Result extends ExecResult | ShellResult>(

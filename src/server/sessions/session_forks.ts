@@ -3,11 +3,11 @@ import type { Checkpoint } from "../../sandbox/contract/checkpoint.ts";
 import type { SessionLease } from "../../sandbox/contract/pool.ts";
 import type { HeldSlots } from "../admission/admission_queue.ts";
 import type { CheckpointTransfers, ForkCopyOptions } from "../checkpoints/transfers.ts";
-import type { HibernatedState } from "../hibernation/hibernated_state.ts";
 import type { HibernationStore, PlaceCopy } from "../hibernation/hibernation_store.ts";
-import type { LeasedInterpreter } from "../hibernation/lifecycle.ts";
+import type { Clock } from "../../async/clock.ts";
 import { ServerError, toPublicError } from "../http/http_errors.ts";
 import type { LiveSession, LiveSessionOptions } from "./live_session.ts";
+import type { SessionFactory } from "./session_factory.ts";
 import type { SessionSlots } from "./session_slots.ts";
 import type { SharedSessions } from "./shared_sessions.ts";
 
@@ -27,8 +27,9 @@ export interface SessionForksParts {
   readonly shared: SharedSessions;
   /** The states of sessions that hibernate, if sessions do. */
   readonly store: HibernationStore | undefined;
-  /** Adds a session of the server. */
-  add(start: LeasedInterpreter | HibernatedState, settings: CopySettings): LiveSession;
+  readonly clock: Clock;
+  /** Makes the copies. */
+  readonly factory: SessionFactory;
 }
 
 /** A fork of a session. */
@@ -57,9 +58,9 @@ export class SessionForks {
    */
   async fork(parent: LiveSession, count: number, { seed, signal }: ForkCopyOptions): Promise<LiveSession[]> {
     const { owner, limits, metadata, tools, life: { expiresAt } } = parent;
-    const ttlMs = expiresAt && Math.max(0, expiresAt.getTime() - Date.now());
+    const ttlMs = expiresAt && Math.max(0, expiresAt.getTime() - this.#parts.clock.now());
     const fork = { parent, count, seed, settings: { owner, limits, metadata, ttlMs, tools, signal } };
-    const paused = await parent.life.readPaused(signal);
+    const paused = await parent.life.pause.read(signal);
     if (paused === undefined) return await parent.use(() => this.#open(fork, () => this.#forkUsed(fork)));
     const { checkpoint, hasMemory } = paused;
     const settings = { ...fork.settings, hasMemory };
@@ -103,13 +104,13 @@ export class SessionForks {
   /** Opens copies that hibernate in a state. @throws {ServerError} `busy` or `too_large` if there is no room. */
   async #place(fork: Fork, checkpoint: Checkpoint): Promise<LiveSession[]> {
     const { parent, count, seed, settings } = fork;
-    const { store, add } = this.#parts;
+    const { store, factory } = this.#parts;
     if (!store) throw new TypeError("Cannot open copies that hibernate as there is no store of their states");
     const places = await store.putCopies(checkpoint, count, parent.describe());
     return places.map((place: PlaceCopy, index) => {
       const start = place(() => copy.describe());
       const { reseed: _, ...reseeding } = reseedingOf(seed, index);
-      const copy = add(start, { ...settings, tools: settings.tools?.copy(), reseeding });
+      const copy = factory.add(start, { ...settings, tools: settings.tools?.copy(), reseeding });
       return copy;
     });
   }
@@ -140,7 +141,7 @@ export class SessionForks {
   ): LiveSession[] {
     const slots = slot.split();
     return result.map((lease, index) =>
-      this.#parts.add({ lease, slot: slots[index] }, { ...settings, tools: settings.tools?.copy() })
+      this.#parts.factory.add({ lease, slot: slots[index] }, { ...settings, tools: settings.tools?.copy() })
     );
   }
 }

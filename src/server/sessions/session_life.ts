@@ -1,14 +1,15 @@
-import { MAX_TIMER_MS } from "../../async/abort.ts";
 import type { CheckpointError } from "../../errors.ts";
-import type { CaptureOptions, Checkpoint } from "../../sandbox/contract/checkpoint.ts";
 import type { PythonSession } from "../../sandbox/contract/pool.ts";
-import { type HibernatedState, toUnusableError } from "../hibernation/hibernated_state.ts";
-import type { LeasedInterpreter, Lifecycle } from "../hibernation/lifecycle.ts";
+import type { Clock } from "../../async/clock.ts";
+import type { HibernatedState } from "../hibernation/hibernated_state.ts";
+import type { LeasedInterpreter } from "../hibernation/lifecycle.ts";
 import { type HibernationParts, SessionInterpreter } from "../hibernation/session_interpreter.ts";
-import type { PausesAtEnd } from "../hibernation/session_record.ts";
+import type { LifeRecord, PausesAtEnd } from "../hibernation/session_record.ts";
 import { ServerError } from "../http/http_errors.ts";
 import { HIBERNATION_LIFE_MS, MAX_SESSION_WAITING } from "../limits.ts";
+import { EndTimer } from "./end_timer.ts";
 import { IdleTimer } from "./idle_timer.ts";
+import { SessionPause, type SessionPauseOptions } from "./session_pause.ts";
 
 /** Hibernation of a session. */
 export interface HibernationOptions
@@ -18,26 +19,14 @@ export interface HibernationOptions
 }
 
 /** Options of {@linkcode SessionLife}. */
-export interface SessionLifeOptions {
-  readonly owner: string;
+export interface SessionLifeOptions
+  extends
+    Pick<HibernationParts, "owner" | "reseeding" | "onChange" | "onError">,
+    Pick<SessionPauseOptions, "isPaused" | "hasMemory"> {
   /** Its interpreter, or the state in which it hibernates. */
   readonly start: LeasedInterpreter | HibernatedState;
   /** Lets it hibernate; without it, it keeps its interpreter. */
   readonly hibernation?: HibernationOptions | undefined;
-  /** Random numbers that it gets when it wakes for the first time. Without them, those of its state continue. */
-  readonly reseeding?: HibernationParts["reseeding"];
-  /**
-   * True if it is paused.
-   *
-   * @default false
-   */
-  readonly isPaused?: boolean | undefined;
-  /**
-   * False if it will have a fresh interpreter with its files when it wakes.
-   *
-   * @default true
-   */
-  readonly hasMemory?: boolean | undefined;
   /**
    * End of its last use.
    *
@@ -59,30 +48,24 @@ export interface SessionLifeOptions {
    * @default Infinity
    */
   readonly spareMs?: number | undefined;
-  /** Called with each error that no request gets. */
-  readonly onError: (thrown: unknown) => void;
+  readonly clock: Clock;
   /** Called when its last current use ends. */
   readonly onUnused: () => void;
-  /** Called when it begins to hibernate, and when it has an interpreter again. */
-  readonly onChange: (isAwake: boolean) => void;
   /** Called once, when it ends and before its interpreter does. */
   readonly onEnd: () => void;
 }
 
 /** The life of a session: its interpreter, its uses, and when it hibernates, pauses and ends. */
 export class SessionLife implements AsyncDisposable {
+  /** The pauses of the session. */
+  readonly pause: SessionPause;
   readonly #options: SessionLifeOptions;
   readonly #interpreter: SessionInterpreter;
   readonly #idle: IdleTimer;
-  readonly #end = new AbortController();
-  #ttlTimer: ReturnType<typeof setTimeout> | undefined;
-  #expiresAt: Date | undefined;
+  readonly #endTimer: EndTimer;
+  /** Aborts when the session ends. It exists from the first use of {@linkcode SessionLife.endSignal}. */
+  #end: AbortController | undefined;
   #wasUsed = false;
-  /** True while it pauses and lets no request use it. */
-  #isClosed = false;
-  #hasMemory: boolean;
-  /** Resolves when it has paused. */
-  #pausing: Promise<void> | undefined;
   /** True if its time was over while it was used, and it pauses when it is unused. */
   #pauseIsDue = false;
   #whenUnused: PromiseWithResolvers<void> | undefined;
@@ -91,32 +74,31 @@ export class SessionLife implements AsyncDisposable {
 
   /** @param describe returns the record of the session, with which it is saved */
   constructor(options: SessionLifeOptions, describe: HibernationParts["describe"]) {
-    const { owner, start, hibernation, reseeding, idleMs, usedAt, onError, onChange } = options;
+    const { start, hibernation, idleMs, clock, onError } = options;
     this.#options = options;
-    this.#hasMemory = options.hasMemory ?? true;
+    this.#endTimer = new EndTimer(() => this.#whenExpired(), clock);
     this.#interpreter = new SessionInterpreter(
       start,
       hibernation && {
+        ...options,
         ...hibernation,
-        owner,
-        reseeding,
         describe,
-        endSignal: this.#end.signal,
-        isUsed: () => this.#idle.users > 0,
-        onChange,
-        onError,
+        endSignal: () => this.endSignal,
+        isUsed: () => this.isUsed,
         onLost: () => this[Symbol.asyncDispose]().catch(onError),
       },
     );
-    if (options.isPaused) this.#lifecycle.pause();
+    this.pause = new SessionPause({
+      ...options,
+      isUsed: () => this.isUsed,
+      interpreter: this.#interpreter,
+      wake: () => this.use(() => Promise.resolve()),
+      onPaused: () => this.#whenPaused(),
+    });
     const firstMs = Math.min(hibernation?.afterMs ?? Infinity, idleMs);
     const whenIdle = () => void this.#whenIdle().catch(onError);
-    this.#idle = new IdleTimer(firstMs, whenIdle, usedAt);
+    this.#idle = new IdleTimer(firstMs, whenIdle, options);
     if (!("lease" in start)) whenIdle(); // its time may be over
-  }
-
-  get #lifecycle(): Lifecycle {
-    return this.#interpreter.lifecycle;
   }
 
   /** End of its last use, by the clock of the host. */
@@ -136,58 +118,67 @@ export class SessionLife implements AsyncDisposable {
 
   /** Time after which it ends, used or not, by the clock of the host. */
   get expiresAt(): Date | undefined {
-    return this.#expiresAt;
+    return this.#endTimer.endsAt;
   }
 
   /** Aborts when it ends. */
   get endSignal(): AbortSignal {
+    this.#end ??= new AbortController();
+    if (this.#ended) this.#abortEnd();
     return this.#end.signal;
   }
 
-  /** True while it is a checkpoint that no request can use until {@linkcode LiveSession.resume}. */
+  /** True while it is a checkpoint that no request can use until {@linkcode SessionPause.resume}. */
   get isPaused(): boolean {
-    return this.#isClosed || this.#lifecycle.phase.kind === "paused";
-  }
-
-  /** Random numbers that it gets when it wakes, if they do not continue. */
-  get reseeding(): HibernationParts["reseeding"] {
-    return this.#interpreter.reseeding;
-  }
-
-  /** False while it hibernates and will have a fresh interpreter with its files when it wakes. */
-  get hasMemory(): boolean {
-    return this.#hasMemory;
+    return this.pause.isPaused;
   }
 
   /** Why this server cannot continue it, if that is so. Its state stays for a later server, until it ends. */
   get unusable(): CheckpointError | undefined {
-    return this.#lifecycle.state?.unusable;
+    return this.#interpreter.unusable;
+  }
+
+  /** @throws {ServerError} with the reason of a checkpoint, if this server cannot continue it. */
+  requireUsable(): void {
+    this.#interpreter.requireUsable();
   }
 
   /** True while it leaves its interpreter. */
   get isLeaving(): boolean {
-    return this.#lifecycle.phase.kind === "leaving";
+    return this.#interpreter.lifecycle.phase.kind === "leaving";
+  }
+
+  /** Returns the part of the session's record that this life knows. */
+  describe(): LifeRecord {
+    const { idleMs, spareMs, pausesAtEnd = false } = this.#options;
+    return {
+      usedAt: this.usedAt.toISOString(),
+      expiresAt: this.expiresAt?.toISOString(),
+      idleMs: idleMs === Infinity ? undefined : idleMs,
+      spareMs: spareMs === Infinity ? undefined : spareMs,
+      isPaused: this.isPaused,
+      hasMemory: this.pause.hasMemory ? undefined : false,
+      pausesAtEnd,
+      reseeding: this.#interpreter.reseeding,
+    };
   }
 
   /**
-   * Lets it end after so many milliseconds, used or not, instead of at its earlier time.
+   * Ends the session after so many milliseconds, used or not, instead of at its earlier time.
    *
    * @throws {ServerError} with the reason of a checkpoint, if this server cannot continue it.
    */
   endAfter(ttlMs: number): void {
-    this.requireUsable();
-    this.endAt(new Date(Date.now() + ttlMs));
+    this.#interpreter.requireUsable();
+    this.endAt(new Date(this.#options.clock.now() + ttlMs));
     this.#saveRecord();
   }
 
-  /** Lets it end at a time, of which its record knows. */
+  /** Sets the time of the end. The caller saves the session's record. */
   endAt(expiresAt: Date): void {
     if (this.#ended) return;
-    clearTimeout(this.#ttlTimer);
     this.#pauseIsDue = false;
-    this.#expiresAt = expiresAt;
-    const leftMs = Math.max(0, expiresAt.getTime() - Date.now());
-    this.#ttlTimer = setTimeout(() => this.#whenExpired(), Math.min(leftMs, MAX_TIMER_MS));
+    this.#endTimer.set(expiresAt);
   }
 
   /** True if it may end in favour of another session: it was idle for its `spareMs` and for `leastMs`. */
@@ -203,93 +194,8 @@ export class SessionLife implements AsyncDisposable {
   }
 
   /** Leaves its interpreter until it is used again. Returns false if it cannot. */
-  async hibernate(): Promise<boolean> {
-    return await this.#interpreter.hibernate();
-  }
-
-  /**
-   * Hibernates until it is resumed, or for a day, and no longer ends at its time. Without `memory`, it keeps its files
-   * alone.
-   *
-   * @throws {ServerError} `conflict` if it is used or paused, or has what no checkpoint has; `busy` without room; with
-   * the reason of a checkpoint, if this server cannot continue it.
-   */
-  async pause({ memory = true }: Pick<CaptureOptions, "memory"> = {}): Promise<void> {
-    this.requireUsable();
-    await this.#pause({ memory });
-  }
-
-  async #pause(options: { memory: boolean }): Promise<void> {
-    await (this.#pausing = this.#tryPause(options).finally(() => this.#pausing = undefined));
-  }
-
-  async #tryPause({ memory }: { memory: boolean }): Promise<void> {
-    if (this.isPaused) throw new ServerError("conflict", "The session is paused already");
-    if (!memory) {
-      this.#isClosed = true; // a request that came now would find a fresh interpreter
-      this.#hasMemory = false; // its record is saved with its state
-    }
-    const isHibernating = await this.#interpreter.hibernate({ memory });
-    this.#isClosed = false;
-    if (!isHibernating || this.#idle.users > 0 || !this.#lifecycle.pause()) { // a request may have woken it
-      this.#hasMemory = true;
-      throw this.#interpreter.refusal ?? new ServerError("conflict", "The session is in use");
-    }
-    this.#pauseIsDue = false;
-    clearTimeout(this.#ttlTimer);
-    this.#expiresAt = undefined;
-    this.#idle.use()[Symbol.dispose](); // the day begins now
-    this.#saveRecord();
-  }
-
-  /**
-   * Returns the state in which it is paused, which stays so; `undefined` if it is not paused. Without memory, a session
-   * that wakes with the state must have a fresh interpreter: the state itself may have memory.
-   *
-   * @throws {ServerError} with the reason of a checkpoint, if this server cannot continue it.
-   */
-  async readPaused(signal: AbortSignal): Promise<{ checkpoint: Checkpoint; hasMemory: boolean } | undefined> {
-    await this.#pausing?.catch(() => {}); // the request that pauses it gets the error
-    if (!this.isPaused) return undefined;
-    this.requireUsable();
-    const hasMemory = this.#hasMemory;
-    const checkpoint = await this.#interpreter.readState(signal);
-    return checkpoint && { checkpoint, hasMemory };
-  }
-
-  /**
-   * Lets requests use it after a pause. The first one wakes it.
-   *
-   * @throws {ServerError} with the reason of a checkpoint, if this server cannot continue it.
-   */
-  endPause(): void {
-    this.requireUsable();
-    this.#isClosed = false;
-    this.#lifecycle.endPause();
-  }
-
-  /** @throws {ServerError} with the reason of a checkpoint, if this server cannot continue it. */
-  requireUsable(): void {
-    if (this.unusable) throw toUnusableError(this.unusable);
-  }
-
-  /**
-   * Wakes after a pause. Without `memory`, it has a fresh interpreter with its files.
-   *
-   * @throws {ServerError} `busy` or `timeout` if no slot becomes free, after which it is still paused.
-   */
-  async resume({ memory = true }: Pick<CaptureOptions, "memory"> = {}): Promise<void> {
-    await this.#pausing?.catch(() => {}); // who pauses it gets the error
-    if (!this.isPaused) return;
-    this.endPause();
-    const hadMemory = this.#hasMemory;
-    this.#hasMemory &&= memory;
-    try {
-      await this.use(() => Promise.resolve());
-    } catch (error) {
-      if (this.#lifecycle.pause()) this.#hasMemory = hadMemory;
-      throw error;
-    }
+  hibernate(): Promise<boolean> {
+    return this.#interpreter.hibernate();
   }
 
   /**
@@ -326,7 +232,7 @@ export class SessionLife implements AsyncDisposable {
   async use<T>(work: (session: PythonSession) => Promise<T>): Promise<T> {
     if (this.#ended) throw new ServerError("conflict", "The session has ended");
     if (this.isPaused) throw new ServerError("conflict", "The session is paused: resume it first");
-    this.requireUsable(); // such a request is no use, which would let it live longer
+    this.#interpreter.requireUsable(); // such a request is no use, which would let it live longer
     if (this.#idle.users >= MAX_SESSION_WAITING) {
       throw new ServerError("busy", `${MAX_SESSION_WAITING} requests are waiting for the session`, {
         retryAfter: 1,
@@ -334,8 +240,8 @@ export class SessionLife implements AsyncDisposable {
     }
     const use = this.#idle.use();
     try {
-      const session = await this.#interpreter.session({ memory: this.#hasMemory });
-      this.#hasMemory = true;
+      const session = await this.#interpreter.session({ memory: this.pause.hasMemory });
+      this.pause.noteAwake();
       return await work(session);
     } finally {
       use[Symbol.dispose]();
@@ -345,17 +251,27 @@ export class SessionLife implements AsyncDisposable {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    this.#ended ??= this.#close();
-    return this.#ended;
+    return this.#ended ??= this.#close();
   }
 
   async #close(): Promise<void> {
     this.#idle[Symbol.dispose]();
-    clearTimeout(this.#ttlTimer);
+    this.#endTimer[Symbol.dispose]();
     this.#whenUnused?.resolve();
-    this.#end.abort(new ServerError("conflict", "The session has ended"));
+    this.#abortEnd();
     this.#options.onEnd();
     await this.#interpreter[Symbol.asyncDispose]();
+  }
+
+  #abortEnd(): void {
+    this.#end?.abort(new ServerError("conflict", "The session has ended"));
+  }
+
+  #whenPaused(): void {
+    this.#pauseIsDue = false;
+    this.#endTimer.clear();
+    this.#idle.use()[Symbol.dispose](); // the day begins now
+    this.#saveRecord();
   }
 
   #leaveUnused(): void {
@@ -371,8 +287,7 @@ export class SessionLife implements AsyncDisposable {
     const isHibernating = await this.#interpreter.hibernate();
     if (this.#ended || this.#idle.uses !== uses) return; // a use starts the timer when it ends
     const livesOn = isHibernating && (idleMs < Infinity || this.isPaused);
-    const lifeMs = livesOn ? HIBERNATION_LIFE_MS : idleMs;
-    const leftMs = lifeMs - this.unusedMs;
+    const leftMs = (livesOn ? HIBERNATION_LIFE_MS : idleMs) - this.unusedMs;
     if (leftMs > 0) this.#idle.callAgain(leftMs);
     else await this[Symbol.asyncDispose]();
   }
@@ -389,15 +304,15 @@ export class SessionLife implements AsyncDisposable {
     const { expiresAt } = this;
     const { uses } = this.#idle;
     try {
-      await this.#pause({ memory: this.#options.pausesAtEnd !== "files" });
+      await this.pause.begin({ memory: this.#options.pausesAtEnd !== "files" });
     } catch {
-      if (this.#expiresAt !== expiresAt) return; // it has more time, or is paused
+      if (this.expiresAt !== expiresAt) return; // it has more time, or is paused
       if (this.#idle.uses !== uses) this.#whenExpired();
       else await this[Symbol.asyncDispose]();
     }
   }
 
-  /** Saves its record again if the state directory has it, as a later server may read it at any time. */
+  /** Saves its record again if a later server may read it at any time. */
   #saveRecord(): void {
     this.#interpreter.saveRecord().catch(this.#options.onError);
   }

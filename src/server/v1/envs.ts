@@ -1,11 +1,11 @@
 import { createRoute } from "@hono/zod-openapi";
-import type * as z from "zod";
+import * as z from "zod";
 import { mapSequentialByKey } from "../../async/map_concurrently.ts";
 import type { Observation, Step } from "../../envs/env.ts";
 import type { Message } from "../../message.ts";
 import { toToolRecord } from "../../rollout/trajectory.ts";
 import type { Task } from "../../task.ts";
-import { MAX_BATCH_CHARACTERS } from "../../wire/limits.ts";
+import { MAX_BATCH_CHARACTERS, MAX_NAME_CHARACTERS } from "../../wire/limits.ts";
 import {
   createEnvRequestSchema,
   envInfoSchema,
@@ -22,13 +22,16 @@ import {
   stepResultSchema,
   type taskBodySchema,
 } from "../../wire/v1_envs.ts";
+import { callAnswerSchema } from "../../wire/v1_tools.ts";
 import type { EnvConfig } from "../envs/env_config.ts";
 import type { EnvService } from "../envs/env_service.ts";
 import type { LiveEnv } from "../envs/live_env.ts";
 import type { AppContext } from "../http/context.ts";
 import { ServerError, toErrorBody, toPublicError } from "../http/http_errors.ts";
-import { ENV, ENV_OPTIONS, OBSERVATION, STEP_RESULT } from "./examples.ts";
+import { streamBody } from "../http/response_stream.ts";
+import { ENV, ENV_CALL_ANSWER, ENV_OPTIONS, OBSERVATION, STEP_EVENTS, STEP_RESULT } from "./examples.ts";
 import { type Api, failures, idParams as params, jsonBody, jsonResponse, keepTaskNumbers } from "./route.ts";
+import { callChannel, event, STREAM_HEADERS } from "./streams.ts";
 
 const tags = ["envs"];
 const running = failures("not_found", "conflict", "timeout");
@@ -96,6 +99,38 @@ const step = createRoute({
   responses: { 200: jsonResponse(stepResultSchema, "The step", { example: STEP_RESULT }), ...running },
 });
 
+const stream = createRoute({
+  operationId: "streamEnvStep",
+  method: "post",
+  path: "/v1/envs/{id}/stream",
+  tags,
+  summary: "Step with a reply, and answer what its code asks",
+  description: "For the env 'rlm'; other envs ask nothing.",
+  request: { params, body: jsonBody(stepRequestSchema, { reply: "<answer>42</answer>" }) },
+  responses: {
+    200: {
+      description:
+        "Events 'call' with {callId, name, arguments}, where 'name' is 'llm_query' and 'arguments' are {prompt, number, turn}, to be answered with a text at /v1/envs/{id}/calls/{callId}; 'cancel' with {callId} if the answer came too late; then one 'step' or 'error'",
+      content: { "text/event-stream": { schema: {}, example: STEP_EVENTS } }, // a schema would apply to each event
+    },
+    ...failures("not_found"),
+  },
+});
+
+const answerCall = createRoute({
+  operationId: "answerEnvCall",
+  method: "post",
+  path: "/v1/envs/{id}/calls/{callId}",
+  tags,
+  summary: "Answer a question of the code of a streamed step",
+  description: "A question can be answered once, with a text as its 'value', or with an error.",
+  request: {
+    params: params.extend({ callId: z.string().max(MAX_NAME_CHARACTERS).meta({ example: "call_1" }) }),
+    body: jsonBody(callAnswerSchema, ENV_CALL_ANSWER),
+  },
+  responses: { 204: { description: "Done" }, ...failures("not_found", "conflict") },
+});
+
 const end = createRoute({
   operationId: "endEnv",
   method: "delete",
@@ -106,7 +141,7 @@ const end = createRoute({
   responses: { 204: { description: "Done" }, ...failures("not_found") },
 });
 
-/** Adds the routes of envs: create, list, get, reset, step, end. */
+/** Adds the routes of envs: create, list, get, reset, step, stream a step, answer its questions, end. */
 export function addEnvRoutes(app: Api, envs: EnvService): void {
   app.openapi(create, (c) => {
     const env = envs.create(toEnvConfig(c.req.valid("json")), c.get("owner"));
@@ -130,6 +165,24 @@ export function addEnvRoutes(app: Api, envs: EnvService): void {
   app.openapi(step, async (c) => {
     const { reply } = c.req.valid("json");
     return c.json(toStepBody(await findEnv(envs, c).step(toReplyMessage(reply), c.get("signal"))), 200);
+  });
+  app.openapi(stream, (c) => {
+    const env = findEnv(envs, c);
+    const reply = toReplyMessage(c.req.valid("json").reply);
+    const memory = c.get("memory");
+    const body = streamBody(async (body, signal) => {
+      try {
+        const step = await env.step(reply, signal, callChannel(body, memory));
+        body.send(event("step", toStepBody(step)));
+      } catch (error) {
+        body.send(event("error", toErrorBody(toPublicError(error))));
+      }
+    }, { signal: c.get("signal"), memory });
+    return c.body(body, 200, STREAM_HEADERS);
+  });
+  app.openapi(answerCall, async (c) => {
+    await findEnv(envs, c).questions.answer(c.req.valid("param").callId, c.req.valid("json"));
+    return c.body(null, 204);
   });
   app.openapi(end, async (c) => {
     await findEnv(envs, c)[Symbol.asyncDispose]();
@@ -248,6 +301,16 @@ function toStepBody(step: Step): z.output<typeof stepResultSchema> {
       const { calls, ...record } = toToolRecord(stepCount, result);
       return { ...record, ...(calls && { calls: [...calls] }) };
     }),
+    ...toFinalBody(step),
     ...(blocksNotRun && { blocksNotRun: blocksNotRun.map((counted) => ({ ...counted })) }),
   };
+}
+
+/** Returns the final answer of a recursive language model as JSON. */
+function toFinalBody(
+  { info = {} }: Step,
+): Pick<z.output<typeof stepResultSchema>, "finalAnswer" | "finalValue"> {
+  const { final_answer: finalAnswer, final_value: finalValue } = info;
+  if (typeof finalAnswer !== "string") return {};
+  return { finalAnswer, ...(finalValue !== undefined && { finalValue }) };
 }

@@ -117,6 +117,14 @@ export const STEP_RESULT = {
   toolResults: [],
 };
 
+/** Example of a streamed step whose code asks. */
+export const STEP_EVENTS = [
+  `event: call\ndata: {"callId":"call_1","name":"llm_query","arguments":{"prompt":"6 times 7?","number":1,"turn":1}}\n\n`,
+  `event: step\ndata: ${JSON.stringify(STEP_RESULT)}\n\n`,
+].join("");
+/** Example of an answer to a question. */
+export const ENV_CALL_ANSWER = { value: "42" };
+
 /** Example of a rollout's options. */
 export const ROLLOUT_OPTIONS = {
   policy: "sglang:http://127.0.0.1:30000",

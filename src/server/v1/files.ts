@@ -12,7 +12,7 @@ import {
   removeFileQuerySchema,
 } from "../../wire/v1_sessions.ts";
 import type { SessionService } from "../sessions/session_service.ts";
-import type { FolderEntry } from "../sessions/session_folder.ts";
+import type { FolderEntry } from "../sessions/files/session_folder.ts";
 import { FILE_LIST, FILES } from "./examples.ts";
 import { type Api, failures, idParams, jsonBody, jsonResponse } from "./route.ts";
 import { findSession } from "./sessions.ts";

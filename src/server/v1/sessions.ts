@@ -148,7 +148,7 @@ export function addSessionRoutes(app: Api, { sessions, checkpoints }: SessionRou
   });
   app.openapi(list, (c) => {
     const metadata = parseMetadataQuery(c.req.valid("query").metadata ?? "");
-    return c.json({ sessions: sessions.list(c.get("owner"), metadata).map(toSessionBody) }, 200);
+    return c.json({ sessions: sessions.directory.list(c.get("owner"), metadata).map(toSessionBody) }, 200);
   });
   app.openapi(show, async (c) => c.json(toSessionBody(await findSession(sessions, c)), 200));
   app.openapi(end, async (c) => {

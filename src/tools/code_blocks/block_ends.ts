@@ -2,7 +2,7 @@ import { findThought, THOUGHT_END } from "../../chat/replies/thoughts.ts";
 import { isKnownTagAlone, tagOf } from "./block_tags.ts";
 import { countRuns, type Fence, indentOf, runLength, unquote } from "./fences.ts";
 
-/** A closing tag other than those of thoughts. */
+/** A closing tag that does not close a thought. */
 const CLOSING_TAG = /<\/(?:code|python|tool_code|answer|tool_call)>/i;
 
 /** The end of a block. */
@@ -11,7 +11,7 @@ export interface End {
   readonly line: number;
   /** Content on that line before the fence. */
   readonly code?: string;
-  /** Text of that line after the fence; without it, the line is not part of the block. */
+  /** Text of that line after the fence. Without such text, the line is not part of the block. */
   readonly tail?: string;
   readonly isClosed: boolean;
 }
@@ -64,8 +64,8 @@ export class BlockEnds {
   }
 
   /**
-   * Finds the end of a block of another language, whose content is literal. `showsThought`: whether the text before it has
-   * a thought.
+   * Finds the end of a block of another language, whose content is literal. `showsThought`: whether the text before the
+   * block has a thought.
    */
   ofText(first: number, fence: Fence, { showsThought }: { showsThought: boolean }): End {
     const { tag } = tagOf(fence.info);
@@ -105,7 +105,9 @@ function closesAlone(line: string, { character, length }: Fence): boolean {
   return mark.length >= length && mark.startsWith(character) && runLength(mark, 0) === mark.length;
 }
 
-/** Returns true if a line has one fence, at its end and behind text: `{"a": 1}```` closes a block of JSON. */
+/**
+ * Returns true if a line has a single fence, at the end of the line and behind text: `{"a": 1}```` closes a block of JSON.
+ */
 function closesBehindText(line: string, { character, length }: Fence): boolean {
   const text = line.trimEnd();
   const mark = character.repeat(length);
@@ -165,7 +167,7 @@ function quotesAt(line: string, at: number): string {
   return line.startsWith(triple, at) ? triple : quote;
 }
 
-/** Returns the index after the string that ends with `quotes`, or `null` if it does not end in this line. */
+/** Returns the index after the string that ends with `quotes`, or `null` if the string does not end in this line. */
 function stringEnd(line: string, at: number, quotes: string): number | null {
   while (at < line.length) {
     if (line.charAt(at) === "\\") at += 2;

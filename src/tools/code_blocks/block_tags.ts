@@ -1,5 +1,5 @@
 /**
- * What a block's tag says about its content: a Python program, a transcript of an interactive session, nothing (no
+ * What a block's tag says about the content: a Python program, a transcript of an interactive session, nothing (no
  * tag), or another language.
  */
 export type BlockLanguage = "python" | "transcript" | "unlabeled" | "other";
@@ -23,7 +23,7 @@ const OTHERS: ReadonlySet<string> = new Set(
     "tool_output ts tsx txt typescript vb verilog vhdl vim xml yaml yml zig zsh").split(" "),
 );
 
-/** A tag and its meaning. */
+/** A tag and the meaning of the tag. */
 export interface BlockTag {
   /** First word of the info string as written, at most 32 characters; empty if there is none. */
   readonly tag: string;

@@ -1,8 +1,8 @@
 /**
- * Why a block was not run: its tag is another language (`language`) or it has none (`unlabeled`), it is a transcript of
- * an interactive session (`transcript`), it stands inside another block (`block`), a quote (`quote`), results of tools
- * (`output`) or a thought (`thought`), or a limit cut the reply inside it (`unclosed`). A call of a tool in a thought is
- * not run either (`thought_call`).
+ * Why a block was not run: the tag is another language (`language`), there is no tag (`unlabeled`), the block is a
+ * transcript of an interactive session (`transcript`), or is inside another block (`block`), a quote (`quote`), results
+ * of tools (`output`) or a thought (`thought`), or a limit cut the reply inside the block (`unclosed`). A call of a tool
+ * in a thought is not run either (`thought_call`).
  */
 export type NotRunReason =
   | "language"
@@ -15,7 +15,7 @@ export type NotRunReason =
   | "thought_call"
   | "unclosed";
 
-/** Blocks of one reply that were not run, with the same tag and reason. */
+/** Blocks of a reply that were not run, with the same tag and reason. */
 export interface BlocksNotRun {
   readonly reason: NotRunReason;
   /** Tag as written, in lower case; empty if there is none. */
@@ -23,7 +23,7 @@ export interface BlocksNotRun {
   readonly count: number;
 }
 
-/** Maximum number of pairs of tag and reason of one reply, which bounds a record. */
+/** Maximum number of pairs of tag and reason of a reply, which bounds a record. */
 const MAX_COUNTS = 16;
 /** Tag of the blocks whose own tags would exceed the limit. */
 const FURTHER_TAGS = "…";

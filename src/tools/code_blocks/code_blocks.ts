@@ -35,7 +35,7 @@ export interface CodeBlock {
 /** Levels of text inside of blocks, thoughts and outputs that are searched. Each is read once more. */
 const MAX_DEPTH = 3;
 
-/** Blocks and tags that are read on one line. More are text, as each is searched for in the rest of the line. */
+/** Blocks and tags that are read on a line. Further blocks are text, as each is searched in the rest of the line. */
 const MAX_READS_OF_LINE = 16;
 
 /** Mark of every line that can open a block or a thought. */
@@ -54,8 +54,8 @@ const PROMPT = /^\s*(?:>>>(?:\s|$)|(?:In|Out) ?\[\d+\]:)/;
  * and as models write them, and the tags `<python>`, `<tool_code>` and `<code>`. A block inside of another block is
  * returned after the outer block.
  *
- * Where models differ from CommonMark: a Python block ends at a fence outside of its strings and comments, also behind
- * code; a fence that is glued to a closing fence, or that ends a line of text, opens a block if its tag is known; a
+ * Where models differ from CommonMark: a Python block ends at a fence outside of strings and comments, also behind
+ * code; a fence that is glued to a closing fence, or that ends a line of text, opens a block if the tag is known; a
  * line ```` ```python print(1)``` ```` is a block; and the lines of a block in a list item need no indentation. Time
  * and memory are linear in the length of the text.
  */
@@ -69,7 +69,7 @@ interface Surroundings extends Pick<CodeBlock, "place" | "inThought"> {
 }
 
 class BlockScanner {
-  /** The lines not read yet are changed: a line keeps the text after what was read of it. */
+  /** Unread lines are changed: a line keeps the text after the part that was read. */
   readonly #lines: string[];
   readonly #around: Surroundings;
   readonly #depth: number;
@@ -191,7 +191,7 @@ class BlockScanner {
     return end && { ...end, tail: (this.#lines[end.line] ?? "").slice(end.code.length) };
   }
 
-  /** Reads the lines up to a closing tag as text with blocks of its own. */
+  /** Reads the lines up to a closing tag as text with separate blocks. */
   #readRegion(end: Required<End> | undefined, around: Surroundings): void {
     const inside = new BlockScanner(this.#linesUntil(end), { ...around, depth: this.#depth + 1 });
     for (const block of inside.scan()) this.#blocks.push(block);
@@ -222,7 +222,7 @@ class BlockScanner {
     return true;
   }
 
-  /** Returns the lines from the current one up to a closing tag, without it. */
+  /** Returns the lines from the current line up to a closing tag, without the tag. */
   #linesUntil(end: Required<End> | undefined): string[] {
     const lines = this.#lines.slice(this.#at, end?.line);
     return end === undefined ? lines : [...lines, end.code];
@@ -248,7 +248,7 @@ class BlockScanner {
     return new BlockScanner([...lines], { ...this.#around, place, depth: MAX_DEPTH }).scan();
   }
 
-  /** Returns true if one of the two lines before a line announces output. */
+  /** Returns true if either of the two lines before a line announces output. */
   #announcesOutput(at: number): boolean {
     const before = this.#lines.slice(Math.max(0, at - 2), at).findLast((line) => line.trim() !== "");
     return before !== undefined && before.length <= MAX_ANNOUNCEMENT && ANNOUNCES_OUTPUT.test(before);
@@ -297,7 +297,7 @@ const OUTPUT = new RegExp(
 
 /**
  * Finds the opening tag of results at the start of a line. `end` is the index behind the tag, `closing` the pattern of
- * its closing tag.
+ * the closing tag.
  */
 function findOutput(line: string): { readonly end: number; readonly closing: RegExp } | undefined {
   const [head, name] = OUTPUT.exec(line) ?? [];

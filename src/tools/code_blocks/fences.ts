@@ -6,7 +6,7 @@ const TAB = 4;
 /** Containers of a line that are read: quotes and list items. A fence that is deeper is text. */
 const MAX_CONTAINERS = 32;
 
-/** Marker of a list item before its content. */
+/** Marker of a list item before the content. */
 const LIST_MARKER = /(?:[-+*]|\d{1,9}[.)])(?=[ \t])/y;
 
 /** The opening fence of a block. */
@@ -43,12 +43,12 @@ export function fenceAtEnd(line: string): Fence | undefined {
   if (end < 3 || !isKnownTagAlone(line.slice(end))) return undefined;
   let start = end;
   while (line[start - 1] === "`") start--;
-  if (countRuns(line, start) % 2 === 1) return undefined; // it ends inline code
+  if (countRuns(line, start) % 2 === 1) return undefined; // the fence ends inline code
   const { quotes } = readContainers(line);
   return { character: "`", length: end - start, info: line.slice(end), quotes, columns: 0, itemColumns: 0 };
 }
 
-/** A block that begins and ends on one line. */
+/** A block that begins and ends on the same line. */
 export interface OneLineBlock {
   readonly info: string;
   readonly code: string;

@@ -16,7 +16,7 @@ export interface CodeToolLimits extends Pick<ToolRunnerOptions, "timeoutMs" | "r
    */
   maxConcurrentCalls?: number | undefined;
   /**
-   * Maximum size of a result as JSON, in bytes. A call with a larger one fails.
+   * Maximum size of a result as JSON, in bytes. A call with a larger result fails.
    * @default 4_194_304
    */
   maxResultBytes?: number | undefined;
@@ -66,7 +66,7 @@ export function checkLimits(limits: CodeToolLimits): CheckedLimits {
   return { maxCalls, maxConcurrentCalls, maxResultBytes, maxTotalMs };
 }
 
-/** Admits the calls of one block: so many in all, so many at the same time, and for so long. */
+/** Admits the calls of a block: bounds their number, how many run at the same time, and their total time. */
 export class CallGate implements Disposable {
   readonly #limits: CheckedLimits;
   readonly #turns: Semaphore | undefined;
@@ -74,7 +74,7 @@ export class CallGate implements Disposable {
   #combined: { readonly of: AbortSignal; readonly signal: AbortSignal } | undefined;
   #calls = 0;
   #running = 0;
-  /** Time in which calls have run, without that of the calls that run now. */
+  /** Time in which calls have run, without the time of calls that run now. */
   #usedMs = 0;
   #startedAt = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -85,16 +85,16 @@ export class CallGate implements Disposable {
     this.#turns = maxConcurrentCalls === Infinity ? undefined : new Semaphore(maxConcurrentCalls);
   }
 
-  /** Returns a signal that aborts with that of the block, or when calls have run for the whole time that they may. */
+  /** Returns a signal that aborts with the block's signal, or when the calls have used up their total time. */
   signalWith(signal: AbortSignal): AbortSignal {
-    // The calls of a block have the same signal, and a combined one costs as much as a short call.
+    // The calls of a block have the same signal, and a combined signal costs as much as a short call.
     if (this.#combined?.of !== signal) {
       this.#combined = { of: signal, signal: AbortSignal.any([signal, this.#end.signal]) };
     }
     return this.#combined.signal;
   }
 
-  /** Counts a call. Returns the reason if it is refused. */
+  /** Counts a call. Returns the reason of a refusal. */
   count(): string | undefined {
     const { maxCalls, maxTotalMs } = this.#limits;
     if (++this.#calls > maxCalls) return `a block may make ${maxCalls} calls`;
@@ -103,7 +103,7 @@ export class CallGate implements Disposable {
       : undefined;
   }
 
-  /** Waits for a turn, which ends when it is disposed. Rejects if the signal aborts first. */
+  /** Waits for a turn. Disposing the turn ends the turn. Rejects if the signal aborts first. */
   async enter(signal: AbortSignal): Promise<Disposable> {
     const turn = await this.#turns?.acquire(signal);
     if (this.#running++ === 0) this.#startedAt = performance.now();
@@ -120,7 +120,9 @@ export class CallGate implements Disposable {
     clearTimeout(this.#timer);
   }
 
-  /** Starts a timer for the time that is left. It runs on between calls, and is set again if they left time unused. */
+  /**
+   * Starts a timer for the rest of the time. The timer runs on between calls, and is set again if they left time unused.
+   */
   #startTimer(): ReturnType<typeof setTimeout> | undefined {
     const leftMs = this.#limits.maxTotalMs - this.#elapsedMs();
     if (leftMs <= 0) return void this.#end.abort(new TotalTimeError(this.#limits.maxTotalMs));

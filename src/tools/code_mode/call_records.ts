@@ -1,8 +1,9 @@
 import { jsonLength } from "../../json.ts";
+import { isLargeInteger, toRowIntegers } from "../../numbers/exact_numbers.ts";
 import type { MediaPlace } from "../../sandbox/tool_value.ts";
 import type { CodeCall, ToolStatus } from "../tool_result.ts";
 
-/** Maximum length of a recorded result, in characters: that of a result that a model reads. */
+/** Maximum length of a recorded result, in characters: the same as for a result that a model reads. */
 const MAX_RESULT_CHARACTERS = 65_536;
 /** Maximum size of the recorded arguments and results of a block, in characters. */
 const MAX_RECORD_CHARACTERS = 1024 * 1024;
@@ -87,15 +88,10 @@ export class CallRecords {
 
 const INTERRUPTED = "the block that made the call had ended";
 
-/** Returns arguments as a row has them: JSON in JavaScript holds no integer beyond 2^53, so that its digits are text. */
+/** Returns arguments as a row has them: with large integers as text. */
 function withLargeIntegersAsText(args: CallArguments): CallArguments {
-  const isFlat = Object.values(args).every((value) => typeof value !== "object" && typeof value !== "bigint");
-  return isFlat ? args : textOfLargeIntegers(args) as CallArguments;
-}
-
-function textOfLargeIntegers(value: unknown): unknown {
-  if (typeof value === "bigint") return String(value);
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map(textOfLargeIntegers);
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, textOfLargeIntegers(member)]));
+  const isFlat = Object.values(args).every((value) =>
+    typeof value !== "object" && typeof value !== "bigint" && !isLargeInteger(value)
+  );
+  return isFlat ? args : toRowIntegers(args) as CallArguments;
 }

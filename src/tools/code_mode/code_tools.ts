@@ -17,14 +17,14 @@ import {
 import { CallRecords } from "./call_records.ts";
 import { type CodeToolNames, type CodeToolSpec, withPythonNames } from "./python_names.ts";
 
-/** The tools of one block, and the records of their calls. */
+/** The tools of a block, and the records of their calls. */
 export interface BlockTools {
   readonly tools: readonly HostTool[];
   /** Ends the recording of calls, and returns the records in the order of their starts. */
   endCalls(): CodeCall[];
 }
 
-/** Context of the calls of one block. */
+/** Context of the calls of a block. */
 export interface BlockContext {
   /** Prefix of the ids of calls. */
   readonly idPrefix: string;
@@ -39,7 +39,7 @@ export interface CodeToolsOptions {
   readonly names?: CodeToolNames | undefined;
 }
 
-/** Tools that a model calls from inside its Python code. */
+/** Tools that a model calls from inside Python code. */
 export class CodeTools {
   readonly #runner: ToolRunner;
   readonly #limits: CheckedLimits;
@@ -151,7 +151,7 @@ interface RunningBlock
   readonly gate: CallGate;
 }
 
-/** Returns the value of a result for Python: media as data, where it is there, and else a description. */
+/** Returns the value of a result for Python: media as data, where present, and else a description. */
 function toValue(value: unknown): unknown {
   if (!(value instanceof ToolParts)) return value ?? null;
   if (!value.hasMedia) return value.text;
@@ -166,7 +166,7 @@ function toPart(part: ContentPart): unknown {
     : new ToolMedia(data, mimeType);
 }
 
-/** Failure of a call. Python raises its message as a `ToolError`. */
+/** Failure of a call. Python raises the message as a `ToolError`. */
 class CallFault extends Error {
   readonly status: ToolStatus;
 

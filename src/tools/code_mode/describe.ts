@@ -1,7 +1,7 @@
 import type { CodeToolSpec } from "./python_names.ts";
 import { pythonStubs } from "./python_stubs.ts";
 
-/** Returns the text that tells a model of its tools: how it calls them, and their stubs. */
+/** Returns the text that tells a model of the tools: how code calls the tools, and their stubs. */
 export function describeCodeTools(specs: readonly CodeToolSpec[]): string {
   return [
     `Your Python code can call these functions${wayToCall(specs)}. ` +
@@ -11,7 +11,7 @@ export function describeCodeTools(specs: readonly CodeToolSpec[]): string {
   ].join("\n\n");
 }
 
-/** Returns how code reaches its first tool, as all tools are named in the same way. */
+/** Returns how code reaches the first tool, as all tools are named in the same way. */
 function wayToCall(specs: readonly CodeToolSpec[]): string {
   const [first] = specs;
   const inModule = specs.find(({ module }) => module !== undefined);

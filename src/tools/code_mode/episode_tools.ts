@@ -17,7 +17,7 @@ export interface EpisodeToolsOptions extends CodeToolsOptions {
   readonly source?: ToolSource | undefined;
 }
 
-/** The tools that the code of an episode calls: its own, those of a source, and those that other transforms share. */
+/** The tools that the code of an episode calls: own tools, tools of a source, and tools that other transforms share. */
 export class EpisodeTools {
   readonly #options: EpisodeToolsOptions;
   readonly #own: readonly Tool[];
@@ -27,7 +27,7 @@ export class EpisodeTools {
   #known: { readonly tools: readonly Tool[]; readonly code: CodeTools };
 
   /**
-   * @throws {TypeError} if two tools have the same name, a tool cannot be described, or the model may call one too.
+   * @throws {TypeError} if two tools have the same name, a tool cannot be described, or the model may call a tool too.
    * @throws {RangeError} if a limit is out of range.
    */
   constructor(options: EpisodeToolsOptions) {

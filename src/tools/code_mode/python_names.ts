@@ -4,16 +4,16 @@ import type { ToolSpec } from "../../message.ts";
 export interface CodeToolSpec extends ToolSpec {
   /** A Python identifier, which no other tool has. */
   readonly pythonName: string;
-  /** Name of the tool's function, if it is offered as a function of the block or of a module. */
+  /** Name of the tool's function, if offered as a function of the block or of a module. */
   readonly alias?: string;
-  /** Name of the module of the function, if it is in one. */
+  /** Name of the module of the function, if the function is in a module. */
   readonly module?: string;
-  /** True if arguments are checked in the sandbox, before a call leaves it. */
+  /** True if arguments are checked in the sandbox, before a call leaves the sandbox. */
   readonly isChecked?: boolean;
 }
 
 /**
- * Where code finds its tools: as `tools.<name>` after `from paddock import tools`, as global functions, or, where names
+ * Where code finds tools: as `tools.<name>` after `from paddock import tools`, as global functions, or, where names
  * are `server.tool`, in a module for each server after `from paddock import <server>`.
  */
 export type CodeToolNames = "tools" | "functions" | "modules";

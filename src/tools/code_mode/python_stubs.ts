@@ -7,8 +7,8 @@ const MAX_DEPTH = 8;
 const MAX_LITERALS = 32;
 
 /**
- * Returns Python stubs of tools: a function each, with types and defaults from its JSON Schema, and a docstring. Objects
- * with known members are classes of `TypedDict`. Functions of a module follow a line that imports it.
+ * Returns Python stubs of tools: a function each, with types and defaults from the JSON Schema, and a docstring. Objects
+ * with known members are classes of `TypedDict`. Functions of a module follow a line that imports the module.
  */
 export function pythonStubs(specs: readonly CodeToolSpec[]): string {
   const byModule = Map.groupBy(specs, ({ module }) => module ?? "");
@@ -18,7 +18,7 @@ export function pythonStubs(specs: readonly CodeToolSpec[]): string {
   ]).join("\n\n");
 }
 
-/** The stub of one tool. */
+/** The stub of a tool. */
 class Stub {
   readonly #spec: CodeToolSpec;
   readonly #classes: string[] = [];
@@ -39,7 +39,7 @@ class Stub {
     let hasDefault = false;
     for (const [name, schema] of named) {
       const isRequired = required.has(name);
-      // Python has no parameter without a default behind one with a default, unless it is given by name.
+      // Python has no parameter without a default behind a parameter with a default, unless the former is given by name.
       if (isRequired && hasDefault && !words.includes("*")) words.push("*");
       const type = this.#typeOf(schema, { path: [pythonName, name], depth: 0 });
       const value = Object.hasOwn(objectOf(schema), "default") ? literalOf(objectOf(schema).default) : "...";
@@ -135,7 +135,7 @@ class Stub {
     return name;
   }
 
-  /** Returns a schema behind its references within the tool's own schema; `undefined` if there is none. */
+  /** Returns a schema behind references within the tool's own schema; `undefined` if there is no such schema. */
   #resolved(schema: unknown): JsonSchema | undefined {
     let found = schema;
     for (let steps = 0; steps < MAX_DEPTH; steps++) {
@@ -173,7 +173,7 @@ function isScalar(value: unknown): boolean {
   return value === null || typeof value === "string" || typeof value === "boolean" || Number.isInteger(value);
 }
 
-/** Returns a value of JSON as Python writes it. */
+/** Returns a value of JSON in Python's form. */
 function literalOf(value: unknown): string {
   if (value === null || value === undefined) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";

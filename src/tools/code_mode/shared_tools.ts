@@ -7,7 +7,10 @@ export interface ToolGroup {
   readonly state: Record<string, unknown>;
 }
 
-/** Tools that the transforms of an env offer to code: each adds its own, and one that runs code reads them after it. */
+/**
+ * Tools that the transforms of an env offer to code: each transform adds tools, and a later transform that runs code reads
+ * them.
+ */
 export class SharedTools {
   readonly #groups: ToolGroup[] = [];
 
@@ -22,7 +25,7 @@ export class SharedTools {
   }
 }
 
-/** Who may call tools that do not state it themselves. */
+/** Who may call tools that do not state their callers. */
 const MODEL_ONLY: readonly AllowedCaller[] = ["model"];
 
 /**
@@ -45,7 +48,7 @@ export function toolsByCaller(
 /**
  * Returns a list of callers.
  *
- * @throws {TypeError} if it is empty, or has another caller.
+ * @throws {TypeError} if the list is empty, or has another caller.
  */
 export function requireCallers(callers: readonly AllowedCaller[]): readonly AllowedCaller[] {
   const isKnown = (caller: string) => caller === "model" || caller === "code";

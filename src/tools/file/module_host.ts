@@ -14,23 +14,23 @@ import protocol from "../../sandbox/protocol.ts" with { type: "text" };
 import calls from "./guest/calls.ts" with { type: "text" };
 import { type ModuleKind, ModuleProcess } from "./module_process.ts";
 
-/** Permissions and limits of a file that runs in its own process. */
+/** Permissions and limits of a file that runs in a separate process. */
 export interface ModuleProgram {
   /**
    * Permissions of the file, as in Deno's permission sets. `import` allows packages of npm, JSR and the web:
-   * they are fetched before the process starts, and none can be fetched while it runs. `run` and `ffi`
+   * they are fetched before the process starts, and nothing can be fetched afterwards. `run` and `ffi`
    * cannot be granted.
    * @default none
    */
   permissions?: Grants | undefined;
-  /** The complete environment of the process. The file needs the permission `env` to read it. */
+  /** The complete environment of the process. The file needs the permission `env` to read the environment. */
   env?: Readonly<Record<string, string>> | undefined;
   /**
    * Maximum heap size, in bytes.
    * @default 256 MiB
    */
   memoryBytes?: number | undefined;
-  /** Result of {@linkcode detectLayers} on this host, if the caller has it already. */
+  /** Result of {@linkcode detectLayers} on this host, if the caller has the result already. */
   detected?: readonly LayerReport[] | undefined;
   /**
    * Called with the lines that the file prints, to stdout or stderr.
@@ -48,19 +48,19 @@ export interface ModuleHostOptions<Metadata> extends ModuleProgram {
   readonly sources: Readonly<Record<string, string>>;
   /**
    * Source of the program. Its arguments are the file's URL and the paths that may be read only while the file is
-   * loaded: those of the file and of what it imports
+   * loaded: the file and everything that the file imports
    * statically.
    */
   readonly main: string;
-  /** Import map for the file: modules of `sources` by the specifiers that it may import. */
+  /** Import map for the file: modules of `sources` by the specifiers that the file may import. */
   readonly imports?: Readonly<Record<string, string>> | undefined;
 }
 
 const START_TIMEOUT_MS = 30_000;
 
 /**
- * Runs a TypeScript file in its own process, and starts a new one when that has ended. Disposing it ends all processes
- * of the file.
+ * Runs a TypeScript file in a separate process, and starts a new process after the end of the old process. Disposing the
+ * host ends all processes of the file.
  */
 export class ModuleHost<Metadata> implements AsyncDisposable {
   /** Metadata of the file. */
@@ -112,21 +112,21 @@ export class ModuleHost<Metadata> implements AsyncDisposable {
     await this.#starter[Symbol.asyncDispose]();
   }
 
-  /** Returns the running process, or starts a new one if it has ended. */
+  /** Returns the running process, or starts a new process. */
   async #ensureProcess(): Promise<ModuleProcess<Metadata>> {
     const current = this.#process;
     const process = await current.catch(() => undefined); // a failed start is retried below
     if (process?.usable) return process;
-    // Another call that waited for the same process may have started the next one already.
+    // Another call that waited for the same process may have started the next process already.
     if (this.#process === current) {
       this.#process = this.#starter.start();
-      this.#process.catch(() => {}); // the callers that await it handle the error
+      this.#process.catch(() => {}); // the awaiting callers handle the error
     }
     return await this.#process;
   }
 }
 
-/** Starts the processes of one file. Disposing it ends all of them. */
+/** Starts the processes of a file. Disposing the launcher ends all of them. */
 class ProcessStarter<Metadata> implements AsyncDisposable {
   readonly path: string;
   readonly #kind: ModuleKind<Metadata>;
@@ -181,7 +181,7 @@ class ProcessStarter<Metadata> implements AsyncDisposable {
     }
   }
 
-  /** Starts a process and waits until it accepts calls. */
+  /** Starts a process and waits until the process accepts calls. */
   async start(signal?: AbortSignal): Promise<ModuleProcess<Metadata>> {
     const command = await denoCommand(this.#program);
     const { noun } = this.#kind;
@@ -216,7 +216,7 @@ class ProcessStarter<Metadata> implements AsyncDisposable {
 
 const IMPORT_MAP = "imports.json";
 
-/** A temporary folder with modules. Disposing it removes the folder. */
+/** A temporary folder with modules. Disposing the object removes the folder. */
 interface WrittenModules extends AsyncDisposable {
   readonly directory: string;
 }
@@ -224,8 +224,8 @@ interface WrittenModules extends AsyncDisposable {
 /**
  * Writes the modules that serve a file over a pipe.
  *
- * Deno learns the name of the file only at run time. Such an import needs read permission, and so do all
- * modules that it imports, of any type. Static imports of the main program need none.
+ * Deno learns the name of the file only at run time. Such an import needs read permission, also for all
+ * modules below, of any type. Static imports of the main program need no permission.
  */
 async function writeModules(
   { sources, main, imports }: Pick<ModuleHostOptions<unknown>, "sources" | "main" | "imports">,

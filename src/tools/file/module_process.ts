@@ -10,7 +10,7 @@ import { JSON_LIMITS, type JsonLimits, parseUntrustedJson } from "../../json.ts"
 export interface ModuleKind<Metadata> {
   /** Noun for messages, such as `tool`. */
   readonly noun: string;
-  /** Schema of what the process sends about the file when it has loaded it. */
+  /** Schema of the process's report about the loaded file. */
   readonly metadata: z.core.$ZodType<Metadata>;
   /** Returns the error of a call that the file failed, or whose process has ended. */
   toError(message: string): Error;
@@ -40,11 +40,11 @@ const resultSchema = z.union([
 const decoder = new TextDecoder();
 
 /**
- * A process that runs one file. Each of its frames is untrusted: an unexpected or invalid frame ends
+ * A process that runs a file. Each frame of the process is untrusted: an unexpected or invalid frame ends
  * the process.
  *
- * After a call is cancelled, the process accepts no more calls. It is killed when its other calls have
- * ended, or at once if it does not confirm the cancellation.
+ * After a call is cancelled, the process accepts no more calls. The process is killed when the other
+ * calls have ended, or at once without a confirmation of the cancellation.
  */
 export class ModuleProcess<Metadata> {
   /** Metadata of the file. Rejects when the process does not start. */
@@ -63,13 +63,13 @@ export class ModuleProcess<Metadata> {
   #usable = true;
   #violation: string | undefined;
 
-  /** `onPrint` gets whole lines that the file prints, from the time at which it is loaded. */
+  /** `onPrint` gets whole lines that the file prints after the load. */
   constructor(command: DenoCommand, kind: ModuleKind<Metadata>, onPrint?: (text: string) => void) {
     this.#kind = kind;
     this.metadata = this.#loaded.promise;
-    this.metadata.catch(() => {}); // the caller that awaits it handles the error
+    this.metadata.catch(() => {}); // the awaiting caller handles the error
     const printed = onPrint && new PrintedLines(onPrint);
-    this.metadata.then(() => printed?.open(), () => {}); // a file that does not load has its output in the error
+    this.metadata.then(() => printed?.open(), () => {}); // the error of a file that does not load has the file's output
     this.#child = new Child(command, (frame) => this.#receive(frame), (text) => printed?.add(text));
     this.exited = this.#child.ended.then((end) => {
       printed?.end();
@@ -177,7 +177,7 @@ export class ModuleProcess<Metadata> {
   }
 }
 
-/** Passes on printed text in whole lines. Lines are held back until it is open. */
+/** Passes on printed text in whole lines. Lines are held back until the printer is open. */
 class PrintedLines {
   readonly #onPrint: (text: string) => void;
   #isOpen = false;

@@ -21,31 +21,31 @@ export interface ToolFileOptions extends ModuleProgram {
   description?: string | undefined;
   /**
    * Maximum duration of a call, in milliseconds.
-   * @default the limit of the transform that calls it
+   * @default the limit of the calling transform
    */
   timeoutMs?: number | undefined;
 }
 
-/** A tool that runs in its own process. Disposing it ends the process. */
+/** A tool that runs in a separate process. Disposing the tool ends the process. */
 export type ToolFile = Tool & AsyncDisposable;
 
 const ANYTHING = { type: "object" };
 
 /**
- * Runs a TypeScript file as a tool, in its own Deno process with only the permissions that are granted.
+ * Runs a TypeScript file as a tool, in a separate Deno process with only the granted permissions.
  *
- * The file exports `run` (or a default function). It receives the arguments and `{ signal, callId }` and
+ * The file exports `run` (or a default function). The function receives the arguments and `{ signal, callId }` and
  * returns a JSON value. The file also exports `parameters`, a JSON Schema or a zod object, and optionally
- * `description` and `name`. It can import statically from its own folder, and in any way from folders where `read` is
- * granted. It can read no other file of its own folder.
+ * `description` and `name`. The file can import statically from the file's folder, and in any way from folders where
+ * `read` is granted. The file can read no other file of the file's folder.
  *
- * One process runs all calls, so every episode that shares the tool sees the same module state. When a call
- * is cancelled, the process gets SIGKILL after its other calls have ended, or at once if it does not
- * respond. The next call starts a new process, as it does after a crash. `onPrint` gets what the file prints.
+ * A single process runs all calls, so every episode that shares the tool sees the same module state. When a call
+ * is cancelled, the process gets SIGKILL after the other calls have ended, or at once without a
+ * response. The next call starts a new process, as after a crash. `onPrint` gets what the file prints.
  * Resource limits, `no_new_privs` and the parent-death signal apply where the host supports them.
  *
- * Not protected: a file that may use the network can send its arguments anywhere, and a file can return any
- * result for its own calls.
+ * Not protected: a file that may use the network can send arguments anywhere, and a file can return any
+ * result for the file's calls.
  *
  * @example A tool file, and its use
  * ```ts ignore

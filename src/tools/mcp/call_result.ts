@@ -2,7 +2,7 @@ import { base64Bytes } from "../tool_result.ts";
 import { exactJson, isJsonOf } from "./marked_numbers.ts";
 import { isJsonObject } from "./json_object.ts";
 
-/** Result of a tool as a model reads it. */
+/** Result of a tool in the form that a model reads. */
 export interface CallResult {
   readonly text: string;
   readonly isError: boolean;
@@ -12,7 +12,7 @@ export interface CallResult {
 const SHOWN = 500;
 
 /**
- * Reads the result of a tool, which has had its effect: whatever its form, the model reads it. Text is passed on
+ * Reads the result of a tool. The tool's effect has happened, so the model reads a result of any form. Text is passed on
  * unchanged, and other content is described. `structuredContent` follows as JSON unless the text has the same data.
  * The text of an error is never empty.
  */
@@ -30,8 +30,8 @@ export function readCallResult(result: Readonly<Record<string, unknown>>): CallR
 
 /**
  * Returns true if text blocks have the data. Servers write a text also as the only member of an object
- * (`{"content": text}` of server-filesystem); those written in Python wrap any value that is no object as
- * `{"result": value}`, and write a list as one block for each item.
+ * (`{"content": text}` of server-filesystem); servers in Python wrap any value that is no object
+ * as `{"result": value}`, and write a list as a block for each item.
  */
 function hasSameData(blocks: readonly unknown[], data: unknown): boolean {
   const texts = blocks.map((block) => Object(block).text).filter((text) => typeof text === "string");

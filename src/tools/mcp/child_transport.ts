@@ -26,16 +26,16 @@ export async function* splitLines(chunks: AsyncIterable<string>): AsyncGenerator
   }
 }
 
-/** Time that a server has to exit after its stdin is closed, in milliseconds. Then it is killed. */
+/** Time that a server has to exit after the end of stdin, in milliseconds. Then the server is killed. */
 const GRACE_MS = 500;
 const STDERR_CAP = 4_000;
 /** A server that writes more invalid lines than this is killed. */
 const MAX_INVALID_LINES = 1_000;
 
 /**
- * The Model Context Protocol over stdin and stdout of a process, one message a line. The process gets only
+ * The Model Context Protocol over stdin and stdout of a process, a message per line. The process gets only
  * the given environment and nothing of the host's. Lines that are not messages are ignored, because some
- * servers print text; a line that begins like a response and cannot be read fails the call that waits for it.
+ * servers print text; an unreadable line that begins like a response fails the waiting call.
  */
 export class ChildTransport implements Transport {
   onclose?: () => void;
@@ -48,7 +48,7 @@ export class ChildTransport implements Transport {
   #writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>> | undefined;
   #ended: Promise<void> = Promise.resolve();
   readonly #meter = new MessageMeter();
-  /** Limit that the server exceeded, for which it was killed. */
+  /** Limit that the server exceeded, for which the server was killed. */
   exceededLimit: Error | undefined;
   #stderr = "";
   /** Ids of the requests that have no response yet. */
@@ -77,7 +77,7 @@ export class ChildTransport implements Transport {
       args: [...args],
       env: { ...env },
       clearEnv: true,
-      // a process group, so that its own children can be killed with it
+      // a process group, so that the server's children can be killed, too
       detached: true,
       ...(this.#cwd !== undefined && { cwd: this.#cwd }),
       stdin: "piped",
@@ -85,7 +85,7 @@ export class ChildTransport implements Transport {
       stderr: "piped",
     }).spawn();
     this.#writer = this.#process.stdin.getWriter();
-    this.#writer.closed.catch(() => {}); // a server that exits closes its pipe; onclose reports that
+    this.#writer.closed.catch(() => {}); // a server that exits closes the pipe; onclose reports the exit
     this.#ended = this.#watch(this.#process);
   }
 
@@ -99,7 +99,7 @@ export class ChildTransport implements Transport {
   }
 
   /**
-   * Closes the server's stdin, kills the server if it does not exit in time, and waits until it has exited.
+   * Closes the server's stdin, kills a server that does not exit in time, and waits for the exit.
    */
   async close(): Promise<void> {
     await this.#writer?.close().catch(() => {}); // the pipe may be closed already
@@ -112,9 +112,9 @@ export class ChildTransport implements Transport {
     await Promise.all([
       this.#readLines(process.stdout).catch((error) => this.#end(error)),
       this.#readStderr(process.stderr).catch(() => {}), // stderr is only used in error messages
-      process.status.then(() => this.#kill()), // kills its children, too
+      process.status.then(() => this.#kill()), // kills the children, too
     ]);
-    await this.#writer?.abort().catch(() => {}); // it may be closed already
+    await this.#writer?.abort().catch(() => {}); // stdin may be closed already
     this.onclose?.();
   }
 
@@ -141,7 +141,7 @@ export class ChildTransport implements Transport {
     this.onmessage?.(message);
   }
 
-  /** Returns the id of the request that a response with this id answers: without an id, the only one that waits. */
+  /** Returns the id of the request that a response with this id answers: without an id, the only waiting request. */
   #requestOf(id: RequestId | undefined): RequestId | undefined {
     if (id !== undefined) return this.#waiting.has(Number(id)) ? Number(id) : undefined;
     return this.#waiting.size === 1 ? [...this.#waiting][0] : undefined;
@@ -166,7 +166,7 @@ export class ChildTransport implements Transport {
     this.#kill();
   }
 
-  /** Kills the server and its children; on systems without process groups, only the server. */
+  /** Kills the server with all children; on systems without process groups, only the server. */
   #kill(): void {
     const process = this.#process;
     if (process === undefined) return;
@@ -174,7 +174,7 @@ export class ChildTransport implements Transport {
       try {
         return kill();
       } catch {
-        // it has exited already, or this system has no process groups
+        // the server has exited already, or this system has no process groups
       }
     }
   }

@@ -8,8 +8,9 @@ import type { McpUrl } from "./mcp_server.ts";
 type Deliver = (message: JSONRPCMessage, extra?: MessageExtraInfo) => void;
 
 /**
- * The Model Context Protocol over streamable HTTP. It closes the connection when a response, or one event of a stream,
- * exceeds a limit of messages, or when the server sends too many of them. A response that cannot be read fails its call.
+ * The Model Context Protocol over streamable HTTP. The transport closes the connection when a response, or an event
+ * of a stream, exceeds a limit of messages, or when the server sends too many messages. An unreadable response fails the
+ * call.
  */
 export class HttpTransport extends StreamableHTTPClientTransport {
   /** Limit that the server exceeded, for which the connection was closed. */
@@ -28,7 +29,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     return this.exceededLimit?.message ?? "";
   }
 
-  /** Counts each message before it is delivered. `onmessage` is a field of the base class. */
+  /** Counts each message before the delivery. `onmessage` is a field of the base class. */
   #countMessages(meter: MessageMeter): void {
     let deliver: Deliver | undefined;
     Object.defineProperty(this, "onmessage", {
@@ -47,7 +48,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     });
   }
 
-  /** @param id that of the request, if the response is to one */
+  /** @param id id of the request, if the response answers a request */
   #limitResponse(response: Response, id: RequestId | undefined): Response {
     if (response.body === null) return response;
     const type = response.headers.get("content-type") ?? "";
@@ -79,7 +80,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
 
   #end(error: unknown): void {
     this.exceededLimit ??= error instanceof Error ? error : new Error(String(error));
-    this.close().catch(() => {}); // it is closed already
+    this.close().catch(() => {}); // the connection is closed already
   }
 }
 
@@ -93,9 +94,9 @@ function requestIdOf(body: unknown): RequestId | undefined {
 type Rewrite = (text: string) => string;
 
 /**
- * Returns the text of a message as the MCP library can read it: see {@linkcode readMessages}.
+ * Returns the text of a message in a form that the MCP library can read: see {@linkcode readMessages}.
  *
- * @param id that of the request, for a response without a readable id
+ * @param id id of the request, for a response without a readable id
  */
 function rewriteMessage(text: string, id: RequestId | undefined): string {
   const read = readMessages(text);
@@ -109,7 +110,7 @@ function rewriteMessage(text: string, id: RequestId | undefined): string {
 
 const encoder = new TextEncoder();
 
-/** Collects a body that is one message. */
+/** Collects a body that is a single message. */
 class BodySplitter {
   readonly #rewrite: Rewrite | undefined;
   #chunks: Uint8Array<ArrayBuffer>[] = [];
@@ -120,7 +121,7 @@ class BodySplitter {
   }
 
   push(chunk: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>[] {
-    this.#chunks.push(chunk);
+    this.#chunks.push(chunk.slice()); // a chunk of a compressed response has 4 KiB, in a buffer of 64 KiB
     this.#length += chunk.length;
     requireLength(this.#length, "bytes");
     return [];
@@ -138,7 +139,7 @@ class BodySplitter {
 const LF = 10;
 const CR = 13;
 
-/** Splits a stream into its events. An event ends at an empty line. */
+/** Splits a stream into events. An event ends at an empty line. */
 class EventSplitter {
   readonly #rewrite: Rewrite;
   #chunks: Uint8Array<ArrayBuffer>[] = [];
@@ -183,7 +184,7 @@ class EventSplitter {
   }
 
   #add(bytes: Uint8Array<ArrayBuffer>): void {
-    this.#chunks.push(bytes);
+    this.#chunks.push(bytes.slice()); // `bytes` may be a small part of a large buffer
     this.#length += bytes.length;
     requireLength(this.#length, "bytes");
   }

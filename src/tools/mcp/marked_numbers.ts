@@ -1,7 +1,7 @@
 /**
  * Numbers of tool results that JavaScript cannot hold or would write differently: `NaN`, `1.0`, integers beyond 2^53.
  * While a message is passed on, such a number is a string that begins with a mark; the text that a model reads has the
- * number as the server wrote it.
+ * server's form of the number.
  *
  * @module
  */
@@ -17,7 +17,7 @@ export function markNonFinite(json: string): string {
   return json.replace(STRING_OR_NON_FINITE, (token) => token.startsWith('"') ? token : `"\\u0000${token}"`);
 }
 
-/** Returns a message with marked numbers in its `structuredContent`. `json` is the text of the message. */
+/** Returns a message with marked numbers in `structuredContent`. `json` is the text of the message. */
 export function markInexactNumbers(message: unknown, json: string): unknown {
   if (!ODD_NUMBER.test(json)) return message;
   const content = Object(Object(message).result).structuredContent;
@@ -27,7 +27,7 @@ export function markInexactNumbers(message: unknown, json: string): unknown {
   return message;
 }
 
-/** Returns JSON of a value, with the numbers that are marked in it. */
+/** Returns JSON of a value, with the marked numbers. */
 export function exactJson(value: unknown): string {
   return (JSON.stringify(value) ?? "null").replace(MARKED, (_, number) => number);
 }
@@ -37,7 +37,7 @@ export function isJsonOf(text: string, value: unknown): boolean {
   try {
     return canonicalJson(JSON.parse(markNonFinite(text), markNumber)) === canonicalJson(value);
   } catch {
-    return false; // it is no JSON
+    return false; // the text is no JSON
   }
 }
 

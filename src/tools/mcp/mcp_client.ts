@@ -34,8 +34,8 @@ interface Call {
 }
 
 /**
- * A client of one server. It starts the server at first use, and restarts it after a crash, at most once for
- * each call.
+ * A client of a server. The client starts the server at first use, and restarts the server after a crash, at most
+ * once for each call.
  *
  * A call during which the server dies is repeated only if the server declares the tool read-only or
  * idempotent.
@@ -54,7 +54,7 @@ export class McpClient implements AsyncDisposable {
   }
 
   /**
-   * Lists the tools of the server. Starts the server if it is not running.
+   * Lists the tools of the server. Starts a server that is not running.
    *
    * @throws {McpError} when the server cannot be started.
    */
@@ -92,7 +92,7 @@ export class McpClient implements AsyncDisposable {
     }
   }
 
-  /** Ends the server and waits until it has exited. */
+  /** Ends the server and waits for the exit. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort(new McpError(`MCP server '${this.#options.name}' not connected: it is disposed`));
     await this.#starting?.catch(() => {}); // a failed start leaves nothing to end
@@ -101,8 +101,8 @@ export class McpClient implements AsyncDisposable {
   }
 
   /**
-   * Returns the connection and makes a new one if it was lost; `started` is true for the caller that caused
-   * that. Callers that arrive during a start wait for it and share its failure.
+   * Returns the connection, and makes a new connection after a loss; `started` is true for the caller that caused
+   * the start. Callers that arrive during a start wait for the start and share a failure.
    */
   async #connect(
     signal: AbortSignal | undefined,
@@ -112,7 +112,7 @@ export class McpClient implements AsyncDisposable {
     if (known?.alive) return { connection: known, started: false };
     const started = this.#starting === undefined;
     this.#starting ??= this.#start(known);
-    this.#starting.catch(() => {}); // the callers that await it handle the error
+    this.#starting.catch(() => {}); // the awaiting callers handle the error
     return { connection: await abortable(this.#starting, signal), started };
   }
 
@@ -182,8 +182,8 @@ async function createMcpTransport(
 }
 
 /**
- * Returns the command of a program. It keeps the privileges of the user but is killed when this process
- * ends.
+ * Returns the command of a program. The program keeps the privileges of the user but is killed when this
+ * process ends.
  */
 function plainCommand({ command, args = [], env = {} }: McpCommand, layers: ReadonlySet<Layer>): DenoCommand {
   const prefix = layers.has("parentDeath") ? setprivPrefix(new Set<Layer>(["parentDeath"])) : [];

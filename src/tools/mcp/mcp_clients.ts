@@ -15,12 +15,12 @@ export interface McpClientsOptions {
   /** Servers by name. The name is the prefix of a tool: `server.tool`. */
   servers: Readonly<Record<string, McpServer>>;
   /**
-   * Maximum time for a server to start and to list its tools, in milliseconds.
+   * Maximum time for a server to start and to list tools, in milliseconds.
    * @default 30_000
    */
   startTimeoutMs?: number | undefined;
   /**
-   * Result of {@linkcode detectLayers} on this host, if the caller has it already.
+   * Result of {@linkcode detectLayers} on this host, if the caller has the result already.
    * @default the layers are detected
    */
   detected?: readonly LayerReport[] | undefined;
@@ -36,8 +36,8 @@ const START_TIMEOUT_MS = 30_000;
 
 /**
  * Clients of several MCP servers. Each server starts at first use and is shared by all users of these
- * clients: 64 episodes need one server, not 64. State that a server keeps is shared, too. Make separate
- * clients for an episode that needs its own server.
+ * clients: 64 episodes need a single server, not 64. State that a server keeps is shared, too. Make separate
+ * clients for an episode that needs a separate server.
  *
  * @example One server for many envs
  * ```ts ignore
@@ -97,8 +97,8 @@ export class McpClients implements AsyncDisposable {
 
   /**
    * Returns the tool for a name that a model wrote: `server.tool`, split at the first dot that follows a
-   * known server name, else a tool of the first server. The tool may not exist; its server then reports
-   * that.
+   * known server name, else a tool of the first server. The tool may not exist; the server then reports
+   * the mistake.
    */
   find(name: string): Tool {
     const [server, tool] = this.#split(name);
@@ -123,8 +123,8 @@ export class McpClients implements AsyncDisposable {
 }
 
 /**
- * Makes a tool that calls a server. The server checks the arguments: its schema is untrusted, and its
- * patterns must not run here. Calls from code are also checked in the sandbox, without patterns.
+ * Makes a tool that calls a server. The server checks the arguments: the server's schema is untrusted,
+ * and patterns of the schema must not run here. Calls from code are also checked in the sandbox, without patterns.
  */
 function mcpTool(
   client: McpClient | undefined,
@@ -153,7 +153,7 @@ async function workingLayers(detected: readonly LayerReport[] | undefined): Prom
 }
 
 function writeWarning(warning: string): void {
-  // deno-lint-ignore no-console -- a program that sets no `onWarning` must see it
+  // deno-lint-ignore no-console -- a program that sets no `onWarning` must see the warning
   console.warn(escapeControls(warning));
 }
 

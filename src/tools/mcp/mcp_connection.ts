@@ -22,11 +22,11 @@ export interface McpConnectionOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** The caller limits the time of a call, so the limit of the MCP library is set to its maximum. */
+/** The caller limits the time of a call, so the limit of the MCP library is set to the maximum. */
 const NO_TIMEOUT_MS = MAX_TIMER_MS;
 /**
- * Results are read here and not by the MCP library, which refuses a whole list for one tool, and a result of a tool
- * that has had its effect.
+ * Results are read here and not by the MCP library, which refuses a whole list for a single tool, and a result of a
+ * tool whose effect has happened.
  */
 const ANY_RESULT: ResultSchema<Readonly<Record<string, unknown>>> = {
   "~standard": {
@@ -37,8 +37,8 @@ const ANY_RESULT: ResultSchema<Readonly<Record<string, unknown>>> = {
 };
 
 /**
- * A connection to a server after the handshake, with its tools. It is alive until the server exits or the
- * connection is closed.
+ * A connection to a server after the handshake, with the server's tools. The connection is alive until the server exits
+ * or the connection is closed.
  */
 export class McpConnection implements AsyncDisposable {
   readonly tools: ReadonlyMap<string, McpTool>;
@@ -56,7 +56,7 @@ export class McpConnection implements AsyncDisposable {
   }
 
   /**
-   * Connects to a server and requests all pages of its tool list. Closes the transport when that fails.
+   * Connects to a server and requests all pages of the server's tool list. Closes the transport after a failure.
    *
    * @throws {McpError} when the server does not respond in time, exits, or sends an invalid response.
    */
@@ -81,7 +81,7 @@ export class McpConnection implements AsyncDisposable {
       client.onclose = () => connection.#alive = false;
       return connection;
     } catch (cause) {
-      await client.close().catch(() => {}); // the first failure is the one to report
+      await client.close().catch(() => {}); // the first failure is reported
       await transport.close().catch(() => {});
       signal?.throwIfAborted();
       const reason = failureText(deadline.isExpired ? timeoutError : cause, transport);
@@ -94,7 +94,7 @@ export class McpConnection implements AsyncDisposable {
     return this.#alive;
   }
 
-  /** Reason why the connection was lost, for the error of the call that failed with it. */
+  /** Reason why the connection was lost, for the error of the call that failed with the loss. */
   get lossReason(): string {
     const isOurs = this.#transport instanceof HttpTransport || this.#transport instanceof ChildTransport;
     return (isOurs && this.#transport.exceededLimit?.message) || "the server ended before it answered";
@@ -120,7 +120,7 @@ export class McpConnection implements AsyncDisposable {
     return error instanceof SdkHttpError && error.status === 404;
   }
 
-  /** Returns true if an error means that the connection is lost, and marks it as lost. */
+  /** Returns true if an error means that the connection is lost, and marks the connection as lost. */
   checkLoss(error: unknown): boolean {
     if (
       this.isUnknownSession(error) || (error instanceof SdkError && LOSSES.has(error.code)) ||

@@ -23,12 +23,12 @@ export interface McpModule {
   readonly module: string;
   readonly args?: readonly string[] | undefined;
   /**
-   * Permissions, as in Deno's permission sets. A file can import only from its own folder and from folders
+   * Permissions, as in Deno's permission sets. A file can import only from the file's folder and from folders
    * where `read` is granted; otherwise the server does not start.
    * @default none
    */
   readonly permissions?: Grants | undefined;
-  /** The complete environment of the process. The server needs the permission `env` to read it. */
+  /** The complete environment of the process. The server needs the permission `env` to read the environment. */
   readonly env?: Readonly<Record<string, string>> | undefined;
   readonly cwd?: string | undefined;
   /**
@@ -57,7 +57,7 @@ const KINDS: Readonly<Record<"command" | "module" | "url", readonly string[]>> =
 /**
  * Checks the definitions of MCP servers.
  *
- * @throws {TypeError} when there is no server, or when one is not exactly a command, a module or a URL.
+ * @throws {TypeError} when there is no server, or when a server is not exactly a command, a module or a URL.
  */
 export function checkServers(servers: Readonly<Record<string, McpServer>>): void {
   const entries = Object.entries(servers);

@@ -18,7 +18,7 @@ export class MessageLimitError extends RangeError {
   override readonly name = "MessageLimitError";
 }
 
-/** Throws if a message is too long. `length` is that of the part that has arrived. */
+/** Throws if a message is too long. `length` is the length of the part that has arrived. */
 export function requireLength(length: number, unit: "characters" | "bytes"): void {
   if (length <= MAX_MESSAGE_LENGTH) return;
   throw new MessageLimitError(
@@ -31,7 +31,7 @@ export function requireJsonLimits(json: string | Uint8Array): void {
   checkJsonLimits(json, MESSAGE_LIMITS);
 }
 
-/** Counts the messages of one connection. */
+/** Counts the messages of a connection. */
 export class MessageMeter {
   readonly #now: () => number;
   #requests = REQUESTS_PER_SECOND;
@@ -44,7 +44,7 @@ export class MessageMeter {
     this.#lastMs = now();
   }
 
-  /** @throws {MessageLimitError} if the server sends more than it may. */
+  /** @throws {MessageLimitError} if the server sends too many. */
   count(message: JSONRPCMessage): void {
     this.#refill();
     if ("method" in message) {

@@ -6,22 +6,23 @@ import { isJsonObject } from "./json_object.ts";
 export type ReadText =
   /** Messages; a batch has several. */
   | { readonly kind: "messages"; readonly messages: readonly JSONRPCMessage[] }
-  /** A response that cannot be read; `id` is that of its request, if the text states it. */
+  /** An unreadable response; `id` is the request's id, if the text states an id. */
   | { readonly kind: "unreadable"; readonly id: RequestId | undefined; readonly fault: string }
   /** Any other text, such as a log line. */
   | { readonly kind: "noise" };
 
 /** Number of characters of a text that an error quotes. */
 const QUOTED = 200;
-/** Characters at the end of a text in which the id of its request is searched. */
+/** Characters at the end of a text in which the id of the request is searched. */
 const TAIL = 200;
 const INTERNAL_ERROR = -32603;
 const NOISE: ReadText = { kind: "noise" };
 
 /**
- * Reads a text of a server as JSON-RPC messages, as far as its meaning is clear: `NaN` and `Infinity` are numbers, a
+ * Reads a text of a server as JSON-RPC messages, as far as the meaning is clear: `NaN` and `Infinity` are numbers, a
  * text before the message is ignored, and members that are null or missing without a need are filled in. A text that
- * begins like a response and is none is reported as such, so that its call does not wait for its time limit.
+ * begins like a response and is no response is reported as unreadable, so that the call does not wait for the time
+ * limit.
  */
 export function readMessages(text: string): ReadText {
   const value = parseText(text);
@@ -59,7 +60,7 @@ function readMessage(value: unknown, text: string): ReadText {
   };
 }
 
-/** True if an object is a response: it says so, or has nothing else than the members of a response. */
+/** True if an object is a response: the object says so, or has no other members than a response. */
 function isResponse(value: Readonly<Record<string, unknown>>): boolean {
   const names = Object.keys(value);
   const members = names.filter((name) => ["id", "result", "error"].includes(name));
@@ -108,7 +109,7 @@ function withoutNulls(value: unknown): unknown {
   );
 }
 
-/** Returns the value of a text, which may have other text before the message, or `undefined` if it is no JSON. */
+/** Returns the value of a text, which may have other text before the message, or `undefined` if the text is no JSON. */
 function parseText(text: string): unknown {
   const start = text.search(/\{\s*"jsonrpc"\s*:/);
   for (const candidate of start > 0 ? [text, text.slice(start)] : [text]) {
@@ -147,7 +148,7 @@ function unreadable(text: string, what: string, id: RequestId | undefined = idOf
   };
 }
 
-/** Returns the id that a response states before its result, or else at its end. */
+/** Returns the id that a response states before the result, or else at the end. */
 function idOf(text: string): RequestId | undefined {
   const body = text.search(BODY);
   const head = body < 0 ? text : text.slice(0, body);
@@ -166,7 +167,7 @@ function shorten(text: string): string {
   return text.length > QUOTED ? `${text.slice(0, QUOTED)}…` : text;
 }
 
-/** Returns the response that a call gets whose own response cannot be read. */
+/** Returns the response to a call whose own response cannot be read. */
 export function toFailure(id: RequestId, message: string): JSONRPCMessage {
   return { jsonrpc: "2.0", id, error: { code: INTERNAL_ERROR, message } };
 }

@@ -2,7 +2,7 @@ import { errorMessage } from "../../errors.ts";
 import type { Tool as McpTool } from "./sdk.ts";
 import { isJsonObject } from "./json_object.ts";
 
-/** Tools of a server, and why others that it offers are left out. */
+/** Tools of a server, and why other offered tools are left out. */
 export interface ToolList {
   readonly tools: readonly McpTool[];
   /** Tools that are left out, by name or position, with the reason. */

@@ -18,7 +18,7 @@ export function invalidCall(fault: unknown): ParsedCall {
   return { name: UNNAMED, arguments: {}, fault: errorMessage(fault) };
 }
 
-/** Returns an unnamed call whose JSON could not be read up to the end of its text, and whether the text ends too early. */
+/** Returns an unnamed call whose JSON could not be read up to the end of the text, and whether the text ends too early. */
 export function invalidLastCall(fault: unknown): ParsedCall {
   const endsEarly = fault instanceof JsonScanError && fault.endsEarly;
   return { ...invalidCall(fault), ...(endsEarly && { isClosed: false }) };
@@ -49,7 +49,7 @@ function fieldsOf(value: unknown): Record<string, unknown> {
 /** Arguments of a call, or an empty object and the reason why they could not be read. */
 export interface ParsedArguments {
   readonly arguments: Readonly<Record<string, unknown>>;
-  /** The arguments as JSON text, if parsing it loses information, such as 50.0 against 50. */
+  /** The arguments as JSON text, if parsing loses information, such as 50.0 against 50. */
   readonly argumentsText?: string;
   readonly fault?: string;
 }
@@ -58,7 +58,7 @@ export interface ParsedArguments {
 export function parseArguments(text: string): ParsedArguments {
   if (text.trim() === "") return { arguments: {} };
   try {
-    const parsed = toArguments(parseJson(text)); // first, as it refuses texts with too many values
+    const parsed = toArguments(parseJson(text)); // first, as this parser refuses texts with too many values
     const exact = exactText(text);
     return { ...parsed, ...(exact !== undefined && { argumentsText: exact }) };
   } catch (error) {
@@ -66,7 +66,7 @@ export function parseArguments(text: string): ParsedArguments {
   }
 }
 
-/** Returns a JSON value as arguments. It must be an object; `null` gives `{}`. */
+/** Returns a JSON value as arguments. The value must be an object; `null` gives `{}`. */
 export function toArguments(value: unknown): ParsedArguments {
   if (value === null || value === undefined) return { arguments: {} };
   if (typeof value === "object" && !Array.isArray(value)) return { arguments: { ...value } };
@@ -76,7 +76,7 @@ export function toArguments(value: unknown): ParsedArguments {
 
 /**
  * Returns the arguments of each call in a JSON value (an object or a list of objects) as JSON text that
- * keeps each number as the model wrote it, also `NaN`; `undefined` for a call none of whose numbers would change. The
+ * keeps each number in the model's form, also `NaN`; `undefined` for a call none of whose numbers would change. The
  * list is empty if the text has no such number.
  */
 export function exactArgumentTexts(json: string): (string | undefined)[] {

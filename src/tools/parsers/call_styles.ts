@@ -14,7 +14,7 @@ import { xmlCalls } from "./xml_calls.ts";
 
 /** A syntax in which models write tool calls. */
 export interface CallStyle {
-  /** One line for the help text. */
+  /** A line for the help text. */
   readonly about: string;
   /** True if a special token marks the calls. Servers remove such tokens from their text by default. */
   readonly hasSpecialTokens?: boolean;

@@ -16,7 +16,7 @@ const REGIONS = { open: /<\|tool_call>call:/, close: "<tool_call|>" };
 /**
  * Returns a parser for calls of Gemma 4: `<|tool_call>call:name{key:<|"|>text<|"|>,other:1}<tool_call|>`.
  *
- * The markers are special tokens: the server must keep those in its text (`skip_special_tokens: false`).
+ * The markers are special tokens: the server must keep special tokens in the text (`skip_special_tokens: false`).
  */
 export function gemmaCalls(): ToolCallParser {
   return {

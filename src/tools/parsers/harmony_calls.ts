@@ -15,11 +15,13 @@ const FUNCTIONS = "functions.";
 
 /**
  * Returns a parser for replies in harmony, the format of gpt-oss: a message to `functions.n` in the channel `commentary`
- * is a call, in any channel: the format marks calls apart from thoughts. The text is that of the channel `final`, and of `commentary` without a recipient; thoughts are left out.
+ * is a call, in any channel: the format marks calls apart from thoughts. The text comes from the channel `final`, and from
+ * `commentary` without a recipient; thoughts are left out.
  *
  * gpt-oss's built-in tool `python` gets code that is not JSON; the code becomes the argument `code`.
  *
- * Channels and recipients are special tokens: the server must keep those in its text (`skip_special_tokens: false`).
+ * Channels and recipients are special tokens: the server must keep special tokens in the text (`skip_special_tokens:
+ * false`).
  */
 export function harmonyCalls(): ToolCallParser {
   return { parse, faultText: agenticFaultMessage, render: renderByCallId };

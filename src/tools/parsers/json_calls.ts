@@ -12,12 +12,12 @@ import {
   UNNAMED,
 } from "./tool_call_parser.ts";
 
-/** A reply is one call from its first brace or fence on. */
+/** A reply is a single call from the first brace or fence on. */
 const REGIONS = { open: /(?!)/, bare: /^(?:\{|```)/ };
 
 /**
- * Returns a parser for replies that are one JSON object: `{"message": "…", "tools": [{"tool": "n", "args":
- * {…}, "tag": "x"}]}`, with or without a code fence. One `<tool_results>` block answers all calls.
+ * Returns a parser for replies that are a single JSON object: `{"message": "…", "tools": [{"tool": "n", "args":
+ * {…}, "tag": "x"}]}`, with or without a code fence. A single `<tool_results>` block answers all calls.
  *
  * Any other reply is plain text without calls, also an object without `message` and `tools`, such as an answer in JSON.
  * An entry of `tools` without a tool name gives an error that the model reads.
@@ -50,7 +50,7 @@ function replyObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Returns the content of a code fence, or the text itself if it is not one. */
+/** Returns the content of a code fence, or the text itself if the text is no fence. */
 function stripFence(text: string): string {
   const fence = text.trim();
   const first = fence.indexOf("\n");

@@ -1,4 +1,4 @@
-/** A JSON value, and the index of the first character after it. */
+/** A JSON value, and the index of the first character after the value. */
 export interface ScannedJson {
   readonly value: unknown;
   readonly end: number;
@@ -36,10 +36,10 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads the JSON value at `start`, after optional white space, and ignores the text after it.
+ * Reads the JSON value at `start`, after optional white space, and ignores the text after the value.
  *
- * It accepts what Python's `json` module accepts, including `NaN` and `Infinity`, and words its errors like
- * Python, because models have seen those.
+ * The scanner accepts the texts that Python's `json` module accepts, including `NaN` and `Infinity`, and words errors
+ * like Python, because models have seen Python's errors.
  *
  * @throws {JsonScanError} when there is no valid value: `Expecting value: line 1 column 1 (char 0)`, counted
  * from `start`.
@@ -49,7 +49,7 @@ export function scanJson(text: string, start = 0): ScannedJson {
 }
 
 /**
- * Parses a text that is one JSON value.
+ * Parses a text that is a JSON value.
  *
  * @throws {JsonScanError} with Python's message when the text is not JSON, or when text follows the value.
  */
@@ -77,7 +77,7 @@ export interface JsonScannerOptions {
   readonly toNumber?: (text: string) => unknown;
 }
 
-/** Reads one JSON value. */
+/** Reads a JSON value. */
 export class JsonScanner {
   readonly #toNumber: (text: string) => unknown;
   readonly #text: string;
@@ -92,7 +92,7 @@ export class JsonScanner {
     this.#at = start;
   }
 
-  /** Reads the value, and ignores the text after it. */
+  /** Reads the value, and ignores the text after the value. */
   scan(): ScannedJson {
     this.#skip(SPACE);
     const value = this.#value(0);

@@ -20,14 +20,14 @@ const REGIONS = { open: /<\|python_tag\|>/, bare: BARE };
 const FURTHER = /^\{\s*"(?:name|type|function|parameters|arguments)"\s*:/;
 
 /**
- * Returns a parser for calls as Llama 3 writes them: `{"name": "n", "parameters": {…}}`, after
+ * Returns a parser for calls in Llama 3's form: `{"name": "n", "parameters": {…}}`, after
  * `<|python_tag|>` or at the start of the reply. `;` separates several calls. The text is the part before the
  * tag, or after calls without a tag.
  *
  * Without the tag, a reply whose first JSON is not such a call, with a `name` and with `parameters` or `arguments`, is
  * text: an answer in JSON may have a `name`.
  *
- * The tag is a special token: the server must keep those in its text (`skip_special_tokens: false`).
+ * The tag is a special token: the server must keep special tokens in the text (`skip_special_tokens: false`).
  */
 export function llama3JsonCalls(): ToolCallParser {
   return { parse, faultText: agenticFaultMessage, render: renderByCallId };

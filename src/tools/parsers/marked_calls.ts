@@ -15,7 +15,7 @@ import {
 /** Syntax of calls that stand between two markers. */
 interface MarkedSyntax {
   readonly open: string;
-  /** Marker after the calls. The calls of a reply that was cut off may lack it. */
+  /** Marker after the calls. The calls of a reply that was cut off may lack the marker. */
   readonly close: string;
   /** True if the calls end a thought without a closing tag. */
   readonly endsThought?: boolean;
@@ -79,7 +79,7 @@ function readJsonCalls(
 
 /**
  * Returns a parser for calls of Granite 3 and Phi 4: `<|tool_call|>[{"name": "n", "arguments": {…}}]`, with
- * `<|/tool_call|>` after it in Phi's.
+ * a following `<|/tool_call|>` in Phi 4's form.
  */
 export function graniteCalls(): ToolCallParser {
   const [open, close] = ["<|tool_call|>", "<|/tool_call|>"];
@@ -165,7 +165,7 @@ const KIMI_ID = /^\s*(?:functions\.)?([^\s:]{1,256})(?::\d+)?\s*$/;
 
 /**
  * Returns a parser for calls of Kimi K2: `<|tool_call_begin|>functions.n:0<|tool_call_argument_begin|>{…}
- * <|tool_call_end|>`, all of them in one section. A section ends a thought that the model did not close.
+ * <|tool_call_end|>`, all calls in one section. A section ends a thought that the model did not close.
  */
 export function kimiCalls(): ToolCallParser {
   const section = "<|tool_calls_section_end|>";
@@ -190,7 +190,7 @@ const FENCED = /\s*([^\s`]{1,256})[ \t]*\n```(?:json)?[ \t]*\n?/y;
 
 /**
  * Returns a parser for calls of DeepSeek: V3.1's `<｜tool▁call▁begin｜>n<｜tool▁sep｜>{…}<｜tool▁call▁end｜>`, or V3's and
- * R1's, with `function` before the separator, and the name and a fenced block after it.
+ * R1's, with `function` before the separator, and the name and a fenced block after the separator.
  */
 export function deepseekCalls(): ToolCallParser {
   const section = "<｜tool▁calls▁end｜>";

@@ -13,14 +13,14 @@ import {
 
 const TAG = "[TOOL_CALLS]";
 const REGIONS = { open: /\[TOOL_CALLS\]/ };
-/** A tool name before its arguments, as newer models write it, with an optional id. */
+/** A tool name before the arguments, in the form of newer models, with an optional id. */
 const NAMED = /^\s*([^\s[{]{1,256})\s*(?:\[CALL_ID\]([^\s[{]{1,256})\s*)?(?:\[ARGS\])?\s*(?=\{|$)/;
 
 /**
- * Returns a parser for calls as Mistral's models write them: `[TOOL_CALLS] [{"name": "n", "arguments": {…}},
- * …]`, or `[TOOL_CALLS]n[ARGS]{…}` with one tag for each call. The text is the part before the first tag.
+ * Returns a parser for calls in the form of Mistral's models: `[TOOL_CALLS] [{"name": "n", "arguments": {…}},
+ * …]`, or `[TOOL_CALLS]n[ARGS]{…}` with a tag for each call. The text is the part before the first tag.
  *
- * The tag is a special token: the server must keep those in its text (`skip_special_tokens: false`).
+ * The tag is a special token: the server must keep special tokens in the text (`skip_special_tokens: false`).
  */
 export function mistralCalls(): ToolCallParser {
   return { parse, faultText: agenticFaultMessage, render: renderByCallId };

@@ -18,12 +18,12 @@ const CLOSED = /\s*<\/tool_call>/y;
 const REGIONS = { open: /<tool_call>\s*[{[]/, close: CLOSE };
 
 /**
- * Returns a parser for a message's `tool_calls`, as OpenAI's API has them, or else for calls in its text:
- * `<tool_call>{"name": "n", "arguments": {…}}</tool_call>`, as Hermes and Qwen write them. Each call is
- * answered by a message with its `tool_call_id`.
+ * Returns a parser for a message's `tool_calls`, as in OpenAI's API, or else for calls in the message's text:
+ * `<tool_call>{"name": "n", "arguments": {…}}</tool_call>`, in the form of Hermes and Qwen. A message with
+ * the call's `tool_call_id` answers each call.
  *
  * A call that is not JSON gives an error that the model reads. A last call without a closing tag counts if
- * its JSON is complete, unless the message was cut off.
+ * the JSON is complete, unless the message was cut off.
  */
 export function openaiCalls(): ToolCallParser {
   return { parse, faultText: agenticFaultMessage, render: renderByCallId };
@@ -72,8 +72,8 @@ function textCall(text: string, body: number, pattern: RegExp): { call?: ParsedC
 }
 
 /**
- * Returns the calls in a message's `tool_calls`, or `undefined` if it has none. A message that was cut off may have lost
- * the arguments of its last call, which is then left out.
+ * Returns the calls in a message's `tool_calls`, or `undefined` if there are no calls. A message that was cut off may
+ * have lost the arguments of the last call, which is then left out.
  */
 export function nativeCalls(message: Message): ParsedMessage | undefined {
   const { tool_calls: calls = [] } = message;
@@ -86,7 +86,7 @@ export function nativeCalls(message: Message): ParsedMessage | undefined {
 }
 
 function nativeCall({ id, name, arguments: args, arguments_text: text }: ToolCall): ParsedCall {
-  // a tool may change its arguments, and that must not change the message
+  // a tool may change the arguments, and such a change must not reach the message
   const parsed = typeof args === "string"
     ? parseArguments(args)
     : { arguments: structuredClone(args), ...(text !== undefined && { argumentsText: text }) };
@@ -96,7 +96,7 @@ function nativeCall({ id, name, arguments: args, arguments_text: text }: ToolCal
   return { ...call, ...(id !== undefined && { callId: id }) };
 }
 
-/** Returns one message for each call, with the call's `tool_call_id`, as OpenAI's API requires. */
+/** Returns a message for each call, with the call's `tool_call_id`, as OpenAI's API requires. */
 export function renderByCallId(answers: readonly ToolResponse[], role: string): Message[] {
   return answers.map(({ callId, name, text, parts }) => ({
     role,

@@ -47,8 +47,8 @@ export class PythonLiteralError extends SyntaxError {
 
 /**
  * Reads literals of Python as values that `JSON.stringify` writes. Numbers keep their text. Tuples and sets become
- * lists, keys of dicts that are no texts become their JSON, and bytes the text of the same characters. It accepts what
- * `ast.literal_eval` accepts, but for complex numbers and `...`, which JSON does not have.
+ * lists, keys of dicts that are no texts become their JSON, and bytes the text of the same characters. The reader
+ * accepts the literals of `ast.literal_eval`, but for complex numbers and `...`, which JSON does not have.
  *
  * Each method throws a {@linkcode PythonLiteralError} with a position that is counted from the reader's start.
  */
@@ -89,8 +89,8 @@ export class PythonReader {
   }
 
   /**
-   * Reads items separated by commas, with an optional comma after the last one, up to the closing character. Returns
-   * them, and whether a comma follows the last one.
+   * Reads items separated by commas, with an optional comma after the last item, up to the closing character.
+   * Returns the items, and whether a comma follows the last item.
    */
   items<T>(close: string, read: () => T): { items: T[]; endsInComma: boolean } {
     const items: T[] = [];
@@ -108,7 +108,7 @@ export class PythonReader {
     if (!this.take(sign)) this.fail(`there must be '${sign}'`);
   }
 
-  /** Reads a sign if it is next, after white space. */
+  /** Reads a sign if a sign is next, after white space. */
   take(sign: string): boolean {
     this.#skipSpace();
     if (!this.#text.startsWith(sign, this.#at)) return false;
@@ -167,7 +167,7 @@ export class PythonReader {
     }
   }
 
-  /** Joins a string with the strings that follow it. */
+  /** Joins a string with the following strings. */
   #neighbours({ value, isBytes }: PythonString): string {
     const parts = [value];
     while (true) {
@@ -189,7 +189,7 @@ export class PythonReader {
     return rawNumber(digits === "0" ? digits : sign + digits);
   }
 
-  /** Reads a number without a sign, and returns it as JSON writes it. */
+  /** Reads a number without a sign, and returns the number in JSON's form. */
   #digits(): string {
     const written = this.#text.slice(this.#at, this.#at + MAX_NUMBER);
     const [float = ""] = FLOAT.exec(written) ?? [];
@@ -213,7 +213,7 @@ export class PythonReader {
   }
 }
 
-/** Returns a number with a point or an exponent as JSON writes it: `.5` as `0.5`, `5.` as `5.0`, `05e1` as `5e1`. */
+/** Returns a number with a point or an exponent in JSON's form: `.5` as `0.5`, `5.` as `5.0`, `05e1` as `5e1`. */
 function jsonFloat(digits: string): string {
   return digits.replaceAll("_", "").replace(/^0+(?=\d)/, "").replace(/^\./, "0.").replace(/\.(?!\d)/, ".0");
 }
@@ -221,7 +221,7 @@ function jsonFloat(digits: string): string {
 /** JSON of a number with a point or an exponent. */
 const FLOAT_KEY = /^-?\d+(?:[eE.])/;
 
-/** Returns a key of a dict as Python's `json` writes it. */
+/** Returns a key of a dict in the form of Python's `json`. */
 function keyText(key: unknown): string {
   if (typeof key === "string") return key;
   const json = JSON.stringify(key);

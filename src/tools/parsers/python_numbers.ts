@@ -13,7 +13,7 @@ class NonFinite {
 const NON_FINITE = /NaN|Infinity/;
 
 /**
- * Parses JSON as Python's `json` does, so that {@linkcode exactJson} writes each number as the text has it. Returns
+ * Parses JSON as Python's `json` does, so that {@linkcode exactJson} writes each number in the text's form. Returns
  * `undefined` for other text.
  */
 export function parseExact(json: string): unknown {
@@ -22,16 +22,16 @@ export function parseExact(json: string): unknown {
   try {
     return new JsonScanner(json, 0, { toNumber }).parse();
   } catch {
-    return undefined; // the parser of the call reports it
+    return undefined; // the parser of the call reports the error
   }
 }
 
-/** Writes a value of {@linkcode parseExact} as JSON without spaces; `undefined` if none of its numbers would change. */
+/** Writes a value of {@linkcode parseExact} as JSON without spaces; `undefined` if no number would change. */
 export function exactJson(value: unknown): string | undefined {
   return hasOddNumber(value) ? writeExact(value) : undefined;
 }
 
-/** Returns the text of a JSON object, trimmed, or `undefined` when parsing it loses nothing. */
+/** Returns the text of a JSON object, trimmed, or `undefined` when parsing loses nothing. */
 export function exactText(json: string): string | undefined {
   const value = parseExact(json);
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);

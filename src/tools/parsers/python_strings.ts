@@ -4,7 +4,7 @@ import { characterNamed } from "./unicode_names.ts";
 export interface PythonString {
   readonly value: string;
   readonly isBytes: boolean;
-  /** Index of the first character after it. */
+  /** Index of the first character after the string. */
   readonly end: number;
 }
 
@@ -42,10 +42,10 @@ const NAME = /\{([^{}\r\n]{1,128})\}/y;
 const NON_ASCII = /[\x80-\uffff]/;
 
 /**
- * Reads the string literal at an index, with the prefixes `r`, `u`, `b` and `rb`; `undefined` if there is none. Bytes
- * become the characters of the same numbers. Formatted strings are no literals.
+ * Reads the string literal at an index, with the prefixes `r`, `u`, `b` and `rb`; `undefined` if there is no literal.
+ * Bytes become the characters of the same numbers. Formatted strings are no literals.
  *
- * @throws {PythonStringError} if Python would refuse it.
+ * @throws {PythonStringError} if Python would refuse the literal.
  */
 export function readPythonString(text: string, start: number): PythonString | undefined {
   PREFIX.lastIndex = start;
@@ -97,7 +97,7 @@ class StringReader {
     return "\n";
   }
 
-  /** A backslash of a raw string stays, and the character after it does not end the string. */
+  /** A backslash of a raw string stays, and the following character does not end the string. */
   #rawPair(): string {
     const next = this.#text[this.#at++] ?? this.#fail("a text must be closed");
     return `\\${next === "\r" ? this.#lineEnd() : next}`;

@@ -18,12 +18,12 @@ const LIST = /^\s*\[\s*[\p{L}_][\p{L}\p{N}_.-]{0,255}\s*\(/u;
 const REGIONS = { open: /<\|python_start\|>/, close: END, bare: LIST };
 
 /**
- * Returns a parser for calls as a Python list: `[search(query="a", limit=3), done()]`, as Llama 4 and other models write
- * them. Arguments are named literals.
+ * Returns a parser for calls as a Python list: `[search(query="a", limit=3), done()]`, in the form of Llama 4 and
+ * other models. Arguments are named literals.
  *
- * The list is the complete reply, or stands between `<|python_start|>` and `<|python_end|>`; the text is then what is
- * outside. A list in other text is text, and so is a reply that is not only a list of such calls. Between the tags it
- * gives an error that the model reads.
+ * The list is the complete reply, or stands between `<|python_start|>` and `<|python_end|>`; the text is then the
+ * rest. A list in other text is text, and so is a reply that is not only a list of such calls. Between the tags, such a
+ * list gives an error that the model reads.
  */
 export function pythonicCalls(): ToolCallParser {
   return { parse, faultText: agenticFaultMessage, render: renderByCallId };
@@ -81,7 +81,7 @@ function taggedCalls(list: string, { isClosed }: { isClosed: boolean }): ParsedC
 /**
  * Reads a text that is a list of Python calls with named literal arguments.
  *
- * @throws {PythonLiteralError} if it is not.
+ * @throws {PythonLiteralError} for any other text.
  */
 function readCalls(text: string): ParsedCall[] {
   const reader = new PythonReader(text, 0);

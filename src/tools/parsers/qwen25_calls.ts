@@ -16,10 +16,10 @@ const CLOSE = "\n</tool_call>";
 const REGIONS = { open: /<tool_call>\n\s*[{[]/, close: CLOSE };
 
 /**
- * Returns a parser for calls as SGLang's detector `qwen25` reads them: `<tool_call>`, a line end, a JSON
+ * Returns a parser for calls in the form of SGLang's detector `qwen25`: `<tool_call>`, a line end, a JSON
  * object or a list of objects, a line end, `</tool_call>`. The text is the part before the first call.
  *
- * A call without a closing tag is ignored. A call that is not JSON gives an error in its result and does not
+ * A call without a closing tag is ignored. A call that is not JSON gives an error in the result and does not
  * throw.
  */
 export function qwen25Calls(): ToolCallParser {

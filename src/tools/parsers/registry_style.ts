@@ -3,18 +3,18 @@ import { registryFaultMessage } from "./fault_messages.ts";
 import { resultJson } from "../result_text.ts";
 import type { ToolCallParser, ToolResponse } from "./tool_call_parser.ts";
 
-/** Options of parsers that answer all calls in one block. */
+/** Options of parsers that answer all calls in a single block. */
 export interface RegistryStyleOptions {
   /**
-   * If true, a result `{ error: … }` counts as a failure of its tool, as in TorchRL.
+   * If true, a result `{ error: … }` counts as a failure of the tool, as in TorchRL.
    * @default true
    */
   errorKeyFails?: boolean | undefined;
 }
 
 /**
- * Returns the part of a parser that answers all calls of a message in one `<tool_results>` block, with
- * results as indented ASCII JSON. The output of a tool cannot end the block or start another one: a
+ * Returns the part of a parser that answers all calls of a message in a single `<tool_results>` block, with
+ * results as indented ASCII JSON. The output of a tool cannot end the block or start another block: a
  * zero-width space breaks such tags.
  */
 export function registryStyle(options: RegistryStyleOptions): Omit<ToolCallParser, "parse"> {

@@ -38,8 +38,8 @@ interface Tag extends ParsedCall {
  * Returns a parser for calls of TorchRL's simple tools: `<tool>name`, a line end, JSON arguments, `</tool>`.
  *
  * Spaces around the name are removed. A `</tool>` inside a JSON string does not close a call. A last call
- * without a closing tag counts if its arguments are complete, because many servers cut a reply there, unless a limit of
- * tokens cut the message off. Each call is answered by its own message.
+ * without a closing tag counts if the arguments are complete, because many servers cut a reply there, unless a limit of
+ * tokens cut the message off. A separate message answers each call.
  */
 export function tagCalls(options: TagCallsOptions = {}): ToolCallParser {
   requireKnownOptions("call tagCalls", options, OPTIONS);
@@ -100,7 +100,7 @@ function readTag(
   return { name, ...parseArguments(text.slice(body, close)), start, end: close + CLOSE.length };
 }
 
-/** Returns a call whose arguments are on the line of its name, which is not the format. */
+/** Returns a call whose arguments are on the line of the name, against the format. */
 function callOnOneLine(text: string, start: number): Tag | undefined {
   const [, rawName = ""] = /^<tool>([^\n<{]*)\{/.exec(text.slice(start, start + OPEN.length + MAX_NAME)) ??
     [];

@@ -3,9 +3,9 @@ import { type Message, messageText } from "../../message.ts";
 import type { ParsedMessage } from "./tool_call_parser.ts";
 
 /**
- * Reads the calls in a message's text by a function of the text, without the calls in thoughts and those at its end that
- * a limit of tokens cut off. As a server with a reasoning parser does, it reads the text outside of thoughts. Calls in
- * thoughts are counted.
+ * Reads the calls in a message's text by a function of the text, without calls in thoughts, and without calls at the end
+ * that a limit of tokens cut off. Like a server with a reasoning parser, the function reads the text outside of thoughts.
+ * Calls in thoughts are counted.
  */
 export function readTextCalls(
   message: Message,
@@ -37,7 +37,7 @@ function parseParts(
   return { text: shown === "" ? before.trim() : before + shown, calls };
 }
 
-/** Returns a character that a text does not have; empty if it has each of the 32 that Unicode reserves. */
+/** Returns a character that a text does not have; empty if the text has all 32 characters that Unicode reserves. */
 function unusedMark(text: string): string {
   for (let code = 0xfdd0; code <= 0xfdef; code++) {
     const mark = String.fromCharCode(code);
@@ -46,14 +46,14 @@ function unusedMark(text: string): string {
   return "";
 }
 
-/** True if a limit of tokens cut the message off, so that its end is missing. */
+/** True if a limit of tokens cut the message off, so that the end is missing. */
 export function isCutOff({ is_complete: isComplete }: Message): boolean {
   return isComplete === false;
 }
 
 /**
- * Returns the calls of a message without those at its end that a limit of tokens cut off: calls without their closing
- * tag, and a last one that could not be read, which is no mistake of the model. If no call is left, the text is the whole
+ * Returns the calls of a message without calls at the end that a limit of tokens cut off: calls without their closing
+ * tag, and an unreadable last call, which is no mistake of the model. If no call is left, the text is the whole
  * message.
  */
 export function withoutCutCall(parsed: ParsedMessage, message: Message): ParsedMessage {

@@ -8,7 +8,7 @@ const NUMBERED =
 let characters: Map<string, string> | undefined;
 
 /**
- * Returns the character with a name of Unicode, in any case, such as `DEGREE SIGN`, as Python's `\N{…}` has it. Names of
+ * Returns the character with a name of Unicode, in any case, such as `DEGREE SIGN`, as in Python's `\N{…}`. Names of
  * Hangul syllables and aliases are not known. Source: `unicodedata` of the interpreter, see `task unicode-names`.
  */
 export function characterNamed(name: string): string | undefined {

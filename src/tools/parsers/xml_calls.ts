@@ -18,12 +18,12 @@ const REGIONS = { open: OPEN, close: CLOSE };
 const ATTRIBUTE = /(name|tag)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 
 /**
- * Returns a parser for calls of TorchRL's tool registry: `<tool name="N" tag="T">JSON</tool>`. One
- * `<tool_results>` block answers all calls.
+ * Returns a parser for calls of TorchRL's tool registry: `<tool name="N" tag="T">JSON</tool>`. A
+ * single `<tool_results>` block answers all calls.
  *
  * `tag` may be missing or empty. Single quotes and the reverse order of attributes are allowed. A body that
- * is not JSON becomes the arguments `{ raw }`; for a tool without a parameter `raw` it gives an error that the model
- * reads.
+ * is not JSON becomes the arguments `{ raw }`; for a tool without a parameter `raw`, such a body gives an error that
+ * the model reads.
  */
 export function xmlCalls(options: RegistryStyleOptions = {}): ToolCallParser {
   requireKnownOptions("call xmlCalls", options, OPTIONS);
@@ -67,7 +67,7 @@ function readAttributes(text: string): Record<string, string> {
   return attributes;
 }
 
-/** Returns the index of the closing tag, ignoring one inside a JSON string; -1 if there is none. */
+/** Returns the index of the closing tag, ignoring tags inside a JSON string; -1 if there is no closing tag. */
 function closingIndex(text: string, body: number): number {
   try {
     const { end } = scanJson(text, body);

@@ -13,7 +13,7 @@ export interface SchemaError {
 
 /**
  * Checks a value against a JSON Schema of draft 2020-12 as the program that wrote the schema does. Patterns of Python are
- * translated, and left out where JavaScript cannot express them; formats are those of {@linkcode toCheckedFormat}.
+ * translated, and left out where JavaScript cannot express them; {@linkcode toCheckedFormat} has the formats.
  *
  * @throws {Error} if the schema is invalid, such as a reference to itself.
  */

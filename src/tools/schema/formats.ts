@@ -3,7 +3,7 @@ import { tryJsPattern } from "./python_pattern.ts";
 
 /**
  * Formats of strings as JSON Schema defines them or as pydantic accepts them (pydantic 2.14, which writes the formats
- * for `datetime`, `date`, `time`, `timedelta`, `UUID`, `EmailStr`, addresses and URLs). Its dates need no zone, and its
+ * for `datetime`, `date`, `time`, `timedelta`, `UUID`, `EmailStr`, addresses and URLs). Pydantic's dates need no zone, and
  * durations may be negative or have fractions.
  */
 const ACCEPTED: Readonly<Record<string, (text: string) => boolean>> = {
@@ -19,11 +19,11 @@ const ACCEPTED: Readonly<Record<string, (text: string) => boolean>> = {
 };
 
 const PREFIX = "paddock:";
-/** Length of a pattern in an argument up to which it is read: V8 takes 0.4 ms for a class of Unicode. */
+/** Length up to which a pattern in an argument is read: V8 takes 0.4 ms for a class of Unicode. */
 const MAX_PATTERN = 256;
 
 for (const [name, accepts] of Object.entries(ACCEPTED)) {
-  // Names of its own: other users of the library keep the standard formats.
+  // Separate names: other users of the library keep the standard formats.
   STANDARD[PREFIX + name] = (text) => STANDARD[name]?.(text) === true || accepts(text);
 }
 
@@ -44,7 +44,7 @@ const TIME = new RegExp(`^${CLOCK}${ZONE}?$`);
 const MIDNIGHT = new RegExp(String.raw`^00:00(?::00(?:[.,]0+)?)?${ZONE}?$`);
 const DATE = /^(\d{4})-(\d\d)-(\d\d)(?:[Tt _](.+))?$/;
 const TIMESTAMP = new RegExp(String.raw`^${SIGN}?(?:\d+(?:\.\d*)?|\.\d+)$`);
-/** A number of seconds above this one is a number of milliseconds. */
+/** A larger number of seconds is a number of milliseconds. */
 const MAX_SECONDS = 2e10;
 const [FIRST_SECOND, LAST_SECOND] = [-62_167_219_200, 253_402_300_799];
 

@@ -19,11 +19,11 @@ const CHARACTER = new RegExp(
   String.raw`x\{${HEX}\}|x([\da-fA-F]{2})|[uU]\{${HEX}\}|u([\da-fA-F]{4})|U([\da-fA-F]{8})`,
   "y",
 );
-/** A character by its number in octal. */
+/** A character by the number in octal. */
 export const OCTAL: RegExp = /0[0-7]{0,2}|[1-3][0-7]{2}/y;
 const PROPERTY = /([pP])(?:\{(\^?)([^{}]+)\}|(\p{L}))/uy;
 
-/** One item of a class in brackets. */
+/** An item of a class in brackets. */
 interface ClassItem {
   /** Source for a class of JavaScript; empty for `\W` and `\S`. */
   readonly source: string;
@@ -128,7 +128,7 @@ function toProperty(
       new RegExp(source, "u");
       return source;
     } catch {
-      // it may be the name of a script, which JavaScript writes with its kind
+      // the name may be a script, which JavaScript writes with the kind
     }
   }
   return scanner.fail(`the property '${name || short}'`);

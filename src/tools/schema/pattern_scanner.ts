@@ -30,7 +30,7 @@ export class PatternScanner {
     return this.#source[this.#at] === character;
   }
 
-  /** Reads a character if the pattern goes on with it. */
+  /** Reads a character if the pattern continues with the character. */
   take(character: string): boolean {
     if (!this.sees(character)) return false;
     this.#at++;

@@ -5,7 +5,7 @@ import { PatternError, PatternScanner } from "./pattern_scanner.ts";
  * Returns a pattern for `new RegExp(pattern, "u")` that matches what the pattern of a JSON Schema matches where the
  * schema was written: by Python's `re` (Python 3.14), by the `regex` crate of Rust, which pydantic uses by default
  * (pydantic 2.14), or by JavaScript. Where the three differ, the pattern matches what any of them matches:
- * `\d`, `\w`, `\s` and `\b` are those of Unicode, and `.` excludes only a line feed. `$` matches at the end only.
+ * `\d`, `\w`, `\s` and `\b` follow Unicode, and `.` excludes only a line feed. `$` matches at the end only.
  *
  * @throws {PatternError} if the pattern has what JavaScript cannot express: atomic groups, possessive quantifiers,
  * conditions, `\N{…}`, sets of sets.
@@ -19,7 +19,7 @@ export function toJsPattern(pattern: string): string {
   return translated;
 }
 
-/** Returns the pattern of a schema for JavaScript, or `undefined` if JavaScript cannot express it. */
+/** Returns the pattern of a schema for JavaScript, or `undefined` if JavaScript cannot express the pattern. */
 export function tryJsPattern(pattern: string): string | undefined {
   for (const translate of [toJsPattern, requireValid]) {
     try {
@@ -187,7 +187,7 @@ class PatternTranslator {
     return `(${this.#body(flags)}`;
   }
 
-  /** Translates the rest of a group, with its `)`. */
+  /** Translates the rest of a group, with the `)`. */
   #body(flags: Flags): string {
     const body = this.#alternatives(flags);
     if (!this.#scanner.take(")")) this.#scanner.fail("an unmatched '('");
@@ -234,7 +234,7 @@ function caseGroup(ignoresCase: boolean): string {
   return ignoresCase ? "(?i:" : "(?-i:";
 }
 
-/** Returns a boundary of words, or its opposite, by any of the classes of their characters. */
+/** Returns a boundary of words, or the opposite, by any of the classes of word characters. */
 function boundaries(words: readonly string[], isBoundary: boolean): string {
   const [at, off] = isBoundary ? ["!", "="] : ["=", "!"];
   const each = words.map((word) => `(?<=${word})(?${at}${word})|(?<!${word})(?${off}${word})`);

@@ -12,8 +12,8 @@ export interface BranchNode {
 const MAX_NODES = 500;
 
 /**
- * Returns the tree that an episode belongs to, or `undefined` if it has no parent and no branches. Rows name their own
- * `id` and that of their `parent`, with the `turn` at which they differ. A parent that the file does not have, and a
+ * Returns the tree of an episode, or `undefined` if the episode has no parent and no branches. A row has an `id`, and
+ * the `id` of the row's `parent` with the `turn` at which the two rows differ. A parent that the file lacks, and a
  * cycle, end the search for the root.
  */
 export function branchTreeOf({ columns, count }: EpisodeTable, row: number): BranchNode | undefined {

@@ -1,7 +1,7 @@
 import type { Message } from "../../message.ts";
 import { type MessageLimits, type MessageRange, messageRange } from "./message_range.ts";
 
-/** Part of an episode that its page shows. */
+/** Part of an episode that the episode's page shows. */
 export interface EpisodePlace {
   /** Index of the first message. */
   readonly message: number;
@@ -13,7 +13,7 @@ export interface EpisodePlace {
   readonly all: boolean;
 }
 
-/** Limits of a page, and of one with more of long texts. */
+/** Limits of a page, and of a page with more of long texts. */
 const LIMITS: MessageLimits = { text: 20_000, page: 500_000 };
 const LARGE_LIMITS: MessageLimits = { text: 400_000, page: 2_000_000 };
 
@@ -29,7 +29,7 @@ export function parsePlace(parameters: URLSearchParams): EpisodePlace {
   };
 }
 
-/** Returns the parameters of a list with those of a place, after `?`. */
+/** Returns the parameters of a list and of a place, after `?`. */
 export function toPlaceSearch(search: string, { message, turn, token, all }: Partial<EpisodePlace>): string {
   const parameters = new URLSearchParams(search);
   if (message) parameters.set("message", `${message}`);
@@ -44,7 +44,10 @@ export function messageLimits({ all }: Pick<EpisodePlace, "all">): MessageLimits
   return all ? LARGE_LIMITS : LIMITS;
 }
 
-/** Returns the messages of a place: the page of its message, or of its turn if that page does not have it. */
+/**
+ * Returns the messages of a place: the page of the place's message, or the page of the turn if the former lacks the
+ * turn.
+ */
 export function rangeOf(
   { message, turn, all }: EpisodePlace,
   { messages, turnOf }: { messages: readonly Message[]; turnOf: ReadonlyMap<number, number> },

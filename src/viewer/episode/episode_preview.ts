@@ -8,7 +8,7 @@ export interface EpisodePreview {
   readonly question: string;
   /** Last message of the assistant. */
   readonly reply: string;
-  /** Answer of the task, if it has one. */
+  /** Answer of the task, if the task has an answer. */
   readonly answer: string | undefined;
 }
 
@@ -47,7 +47,7 @@ function toPreview(bytes: Uint8Array): EpisodePreview | undefined {
       answer: typeof answer === "string" ? answer.slice(0, SHOWN_CHARACTERS) : undefined,
     };
   } catch {
-    return undefined; // a damaged row, or messages of another form: the list has no preview of it
+    return undefined; // a damaged row, or messages of another form: the list has no preview of such a row
   }
 }
 

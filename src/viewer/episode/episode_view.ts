@@ -14,7 +14,7 @@ import { MAX_PARSED_BYTES, parseRowBytes, readFileRange } from "../index/run_ind
 import { formatBytes } from "../pages/format.ts";
 import type { OpenRun } from "../run_store.ts";
 
-/** One turn of an episode. */
+/** A turn of an episode. */
 export interface TurnView {
   readonly turn: number;
   readonly reward: number | null;
@@ -31,7 +31,7 @@ export interface TurnView {
   readonly sampled?: { readonly start: number; readonly length: number } | undefined;
 }
 
-/** One tool call of an episode. */
+/** A tool call of an episode. */
 export type CallView =
   & Pick<ToolRecord, "turn" | "call" | "tool" | "status" | "durationMs">
   & Partial<Pick<ToolRecord, "truncated" | "stateKept" | "denied" | "display" | "droppedDisplays" | "calls">>
@@ -57,7 +57,7 @@ export interface EpisodeView {
   readonly rewardParts: Readonly<Record<string, number | null>>;
   readonly unscored: string | undefined;
   readonly info: Readonly<Record<string, unknown>>;
-  /** Data of the task beside its query and answer. */
+  /** Data of the task beside query and answer. */
   readonly taskData: Readonly<Record<string, unknown>>;
   readonly errors: readonly EpisodeFailure[];
   readonly turns: readonly TurnView[];
@@ -108,7 +108,7 @@ async function readRowBytes(
 /**
  * Converts a parsed row.
  *
- * @throws {SyntaxError} if it is no episode.
+ * @throws {SyntaxError} if the row is no episode.
  */
 function toEpisodeView(value: unknown): EpisodeView {
   const isTraining = typeof value === "object" && value !== null && "task_id" in value;
@@ -261,7 +261,9 @@ function sampledLogProbs(length: number, steps: Trajectory["steps"]): Float64Arr
   return hasAny ? all : undefined;
 }
 
-/** Returns the numbers of the turns of assistant messages, by the index of the message. Earlier ones are of the prompt. */
+/**
+ * Returns the numbers of the turns of assistant messages, by the index of the message. Earlier ones are of the prompt.
+ */
 export function turnsOfMessages({ messages, turns }: EpisodeView): Map<number, number> {
   const replies = messages.flatMap(({ role }, index) => role === "assistant" ? [index] : []);
   const count = Math.min(turns.length, replies.length);

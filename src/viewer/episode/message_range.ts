@@ -17,7 +17,7 @@ export interface MessageRange {
 export interface MessageLimits {
   /** Characters of a text that are shown. */
   readonly text: number;
-  /** Characters of all texts after which a page ends. It shows at least one message. */
+  /** Characters of all texts after which a page ends. A page shows at least one message. */
   readonly page: number;
 }
 
@@ -38,12 +38,12 @@ export function messageRange(
   return { from, to };
 }
 
-/** Returns where the page before one begins. */
+/** Returns the start of the previous page. */
 export function previousFrom({ from }: MessageRange): number {
   return Math.max(0, from - PAGE_MESSAGES);
 }
 
-/** Returns the characters of each text of a message that are shown: less if it has many texts. */
+/** Returns the characters of each text of a message that are shown: less if the message has many texts. */
 export function textLimit(message: Message, limits: MessageLimits): number {
   const texts = textLengths(message).length;
   return Math.min(limits.text, Math.ceil(limits.page / Math.max(1, texts)));

@@ -1,11 +1,13 @@
 /**
- * The columns of a run's episodes, each declared once: how it is read from a line, stored in the index, exported,
+ * The columns of a run's episodes, each declared once: how a column is read from a line, stored in the index, exported,
  * listed, sorted and filtered by.
  *
  * @module
  */
 
-/** End of an episode: `cut` by a limit of tokens, `truncated` by another one. `damaged` is a line that is no episode. */
+/**
+ * End of an episode: `cut` by a limit of tokens, `truncated` by another limit. `damaged` is a line that is no episode.
+ */
 export type EpisodeEnd = "terminated" | "truncated" | "cut" | "stopped" | "failed" | "damaged";
 
 /** Names of the ends, by the number that the index stores. */
@@ -38,14 +40,16 @@ type Reader<Value> = ((row: Fields) => Value) | {
 interface ColumnViews {
   /** Name in exported CSV. Columns are in the order of {@linkcode EPISODE_COLUMNS}. */
   readonly csv?: string;
-  /** Order by the column: its name in addresses, and in the menu. */
+  /** Order by the column: the name in addresses, and in the menu. */
   readonly sort?: { readonly parameter: string; readonly label: string };
   /** Heading and format in the list of episodes, for a column of numbers. */
   readonly list?: { readonly heading: string; readonly format: "number" | "known" | "ms" };
   readonly filter?: ColumnFilter;
 }
 
-/** Choice by one name: its name in addresses and in the form. `when`: with `several` names, or one that is `chosen`. */
+/**
+ * Choice by a name: the choice's name in addresses and in the form. `when`: with `several` names, or a `chosen` name.
+ */
 export interface ColumnFilter {
   readonly parameter: string;
   readonly label: string;
@@ -65,7 +69,9 @@ type EpisodeColumn =
     | { readonly store: "end"; readonly read: Reader<EpisodeEnd> }
   );
 
-/** The columns. A new one is one more entry: the index is built again, and exports, lists and filters have it. */
+/**
+ * The columns. A new column is another entry: the index is built again, and exports, lists and filters have the column.
+ */
 export const EPISODE_COLUMNS = {
   task: {
     store: "name",
@@ -76,7 +82,7 @@ export const EPISODE_COLUMNS = {
     csv: "task",
     filter: { parameter: "task", label: "Task", when: "always" },
   },
-  /** Group whose rewards are compared: that of the task, or its id. */
+  /** Group whose rewards are compared: the task's group, or the task's id. */
   group: {
     store: "name",
     read: {
@@ -103,7 +109,7 @@ export const EPISODE_COLUMNS = {
     sort: { parameter: "turns", label: "turns" },
     list: { heading: "Turns", format: "number" },
   },
-  /** Tokens of the conversation at its end; 0 if they are unknown. */
+  /** Tokens of the conversation at the end; 0 if unknown. */
   tokens: {
     store: "u32",
     read: { trajectory: tokensOf, interaction: ({ tokens }) => listOf(tokens).length },
@@ -142,7 +148,7 @@ export const EPISODE_COLUMNS = {
     list: { heading: "Duration", format: "ms" },
   },
   end: { store: "end", read: { trajectory: trajectoryEnd, interaction: interactionEnd }, csv: "end" },
-  /** Boundary of the failure; the empty text without one. */
+  /** Boundary of the failure; the empty text without a failure. */
   boundary: {
     store: "short",
     read: {
@@ -160,9 +166,9 @@ export const EPISODE_COLUMNS = {
     read: { trajectory: ({ versions }) => textOf(fieldsOf(versions)?.env), interaction: () => "" },
     filter: { parameter: "env", label: "Env", when: "several" },
   },
-  /** Id of the episode, if the row has one. */
+  /** Id of the episode, if the row has an id. */
   id: { store: "name", read: ({ id }) => textOf(id) },
-  /** Id of the episode that this one branches from; the empty text for none. */
+  /** Id of the episode from which this episode branches; the empty text for no branch. */
   parent: { store: "name", read: ({ parent }) => textOf(fieldsOf(parent)?.id) },
   /** Turn of the parent after which this episode differs. */
   branchTurn: { store: "u32", read: ({ parent }) => numberOf(fieldsOf(parent)?.turn) },
@@ -173,7 +179,7 @@ type AllColumns = typeof EPISODE_COLUMNS;
 /** Name of a column. */
 export type EpisodeColumnName = keyof AllColumns;
 
-/** Name of a column with one of these forms. */
+/** Name of a column with such a form. */
 export type ColumnStoredAs<Store extends EpisodeColumn["store"]> = {
   [Name in EpisodeColumnName]: AllColumns[Name]["store"] extends Store ? Name : never;
 }[EpisodeColumnName];
@@ -189,7 +195,7 @@ type ValueOf<Read> = Read extends (row: Fields) => infer Value ? Value
   : Read extends { readonly trajectory: (row: Fields) => infer Value } ? Value
   : never;
 
-/** Facts of a row that the index keeps, beside its position in the file. */
+/** Facts of a row that the index keeps, beside the row's position in the file. */
 export type EpisodeFacts =
   & { readonly [Name in EpisodeColumnName]: ValueOf<AllColumns[Name]["read"]> }
   /** Parts of the reward that are numbers, by name. */
@@ -201,7 +207,7 @@ export const COLUMN_ENTRIES = Object.entries(EPISODE_COLUMNS) as readonly [
   EpisodeColumn,
 ][];
 
-/** Returns the facts of a parsed line, or `undefined` if it is no episode. */
+/** Returns the facts of a parsed line, or `undefined` if the line is no episode. */
 export function factsOf(value: unknown): EpisodeFacts | undefined {
   const row = fieldsOf(value);
   if (row === undefined || !Array.isArray(row.messages)) return undefined;
@@ -210,7 +216,7 @@ export function factsOf(value: unknown): EpisodeFacts | undefined {
   return isInteraction ? readFacts(row, "interaction") : undefined;
 }
 
-/** Facts that are copied for each row: to add the keys one by one takes longer. */
+/** Facts that are copied for each row: adding the keys separately takes longer. */
 const BLANK = Object.fromEntries(COLUMN_ENTRIES.map(([name]) => [name, undefined]));
 
 function readFacts(row: Fields, format: "trajectory" | "interaction"): EpisodeFacts {

@@ -51,7 +51,7 @@ export type ShortNames = Readonly<Record<ShortColumn, string[]>>;
 export const SHORT_COLUMNS = COLUMN_ENTRIES.filter(([, { store }]) => store === "short" || store === "set")
   .map(([name]) => name) as readonly ShortColumn[];
 
-/** Position of a row in its file, in bytes. */
+/** Position of a row in the file, in bytes. */
 export interface RowPosition {
   readonly offset: number;
   readonly length: number;
@@ -60,7 +60,7 @@ export interface RowPosition {
 const FIRST_CAPACITY = 1024;
 /** Distinct names of a column of bytes. Further ones share the last number. */
 const MAX_SHORT_NAMES = 255;
-/** Distinct names of a set, one bit each. Further ones share the last bit. */
+/** Distinct names of a set, a bit each. Further names share the last bit. */
 const MAX_SET_NAMES = 32;
 const OTHER = "other";
 

@@ -47,15 +47,15 @@ const headerSchema = z.object({
   parts: z.array(z.string()).max(MAX_PARTS),
 });
 
-/** An index as it is stored. */
+/** An index in the stored form. */
 export interface StoredIndex {
   readonly table: EpisodeTable;
   readonly state: FileState;
 }
 
 /**
- * Writes an index to a file, which appears when it is complete. Layout: a magic text, the length of the header, the
- * header as JSON, then the columns, the parts of the rewards and the names, each at a multiple of 8 bytes.
+ * Writes an index to a file, which appears when the index is complete. Layout: a magic text, the length of the header,
+ * the header as JSON, then the columns, the parts of the rewards and the names, each at a multiple of 8 bytes.
  */
 export async function writeIndex(path: string, { table, state }: StoredIndex): Promise<void> {
   const { bytes, ends } = table.names.toStored();
@@ -79,12 +79,12 @@ export async function writeIndex(path: string, { table, state }: StoredIndex): P
     await Deno.writeFile(temporary, concat(sections.map(padded)), { createNew: true });
     await Deno.rename(temporary, path);
   } catch (error) {
-    await Deno.remove(temporary).catch(() => {}); // it may not have been created
+    await Deno.remove(temporary).catch(() => {}); // the file may not have been created
     throw error;
   }
 }
 
-/** Reads an index. Returns `undefined` if there is none or it is not one that {@linkcode writeIndex} has written. */
+/** Reads an index. Returns `undefined` if there is no file, or {@linkcode writeIndex} has not written the file. */
 export async function readIndex(path: string): Promise<StoredIndex | undefined> {
   try {
     const { isFile } = await Deno.lstat(path);
@@ -94,7 +94,7 @@ export async function readIndex(path: string): Promise<StoredIndex | undefined> 
       return undefined;
     }
     if (error instanceof RangeError || error instanceof SyntaxError || error instanceof z.core.$ZodError) {
-      return undefined; // it is cut off or of another version: it is built again
+      return undefined; // the index is cut off or of another version, and is built again
     }
     throw error;
   }

@@ -34,12 +34,12 @@ export class NameTable {
     return decoder.decode(bytes.subarray(number === 0 ? 0 : ends[number - 1], ends[number]));
   }
 
-  /** Returns the number of a name, or `undefined` if the table does not have it. */
+  /** Returns the number of a name, or `undefined` if the table lacks the name. */
   find(name: string): number | undefined {
     return this.#lookup().get(name);
   }
 
-  /** Returns the number of a name, which is added if it is new. */
+  /** Returns the number of a name. A new name is added. */
   add(name: string): number {
     const numbers = this.#lookup();
     const known = numbers.get(name);
@@ -53,7 +53,7 @@ export class NameTable {
   /** Returns the names for storage. */
   toStored(): StoredNames {
     const { bytes, ends } = this.#stored;
-    // A half surrogate at the end of a name would join one at the beginning of the next.
+    // A half surrogate at the end of a name would join a half surrogate at the beginning of the next name.
     const names = this.#added.map((name) => name.toWellFormed());
     const added = encoder.encode(names.join(""));
     const allBytes = new Uint8Array(bytes.length + added.length);

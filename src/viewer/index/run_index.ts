@@ -4,7 +4,7 @@ import { EpisodeTable } from "./episode_table.ts";
 import { factsOf } from "./episode_columns.ts";
 import { type FileState, INDEX_SUFFIX, readIndex, type StoredIndex, writeIndex } from "./index_file.ts";
 
-/** Bytes of a row that is parsed. A longer one is listed and can be downloaded, but not shown. */
+/** Bytes of a row that is parsed. A longer row is listed and can be downloaded, but not shown. */
 export const MAX_PARSED_BYTES = 64 * 1024 * 1024;
 /** Rows above this size are checked before they are parsed, as a small text can hold millions of values. */
 const CHECKED_BYTES = 1024 * 1024;
@@ -29,9 +29,9 @@ export interface OpenIndexOptions {
 }
 
 /**
- * Returns the index of a file: the previous one or that beside the file if size and time are the same; else it reads
- * what was appended, or the whole file if its beginning has changed. The index of a large file is saved beside it, if the
- * folder can be written.
+ * Returns the index of a file: the previous index, or the index beside the file, if size and time are the same.
+ * Otherwise reads the appended bytes, or the whole file if the beginning has changed. The index of a large file is
+ * saved beside the file, if the folder can be written.
  */
 export async function openIndex(path: string, options: OpenIndexOptions = {}): Promise<StoredIndex> {
   const { onProgress, signal } = options;
@@ -50,7 +50,7 @@ export async function openIndex(path: string, options: OpenIndexOptions = {}): P
   let isOpen = false;
   for await (const { offset, bytes, isEnded, length } of reader.rows(signal)) {
     const facts = bytes && readFacts(bytes);
-    if (!isEnded && facts === undefined) break; // it is still being written, or was cut off
+    if (!isEnded && facts === undefined) break; // the line is still being written, or was cut off
     isOpen = !isEnded;
     if (length > 0) table.append({ offset, length }, facts);
     if (offset - reported > READ_BYTES) onProgress?.((reported = offset) / size);
@@ -99,7 +99,7 @@ interface FileRow {
   readonly isEnded: boolean;
 }
 
-/** Reads the lines of a file from an offset, and keeps no more than one of them in memory. */
+/** Reads the lines of a file from an offset, and keeps at most one line in memory. */
 class RowReader {
   readonly #file: Deno.FsFile;
   /** Position after the last newline. */

@@ -18,7 +18,7 @@ export interface ComparePageProps {
   readonly comparison: RunComparison;
   readonly change: typeof CHANGES[number];
   readonly page: number;
-  /** What the runs were, if it is known. */
+  /** Settings of the runs, if known. */
   readonly records?: readonly (PlayedRun | undefined)[];
 }
 

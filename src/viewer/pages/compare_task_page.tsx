@@ -8,7 +8,7 @@ import { BASE, episodeHref, Page, Reward } from "./layout.tsx";
 import { Chat } from "./messages.tsx";
 import { SafeText } from "./safe_text.tsx";
 
-/** A run's episodes of the task, and the one that is shown. */
+/** A run's episodes of the task, and the shown episode. */
 export interface ComparedRun {
   readonly run: OpenRun;
   /** Rows of the task, by sample. */

@@ -21,7 +21,7 @@ export interface EpisodePageProps {
   readonly run: OpenRun;
   readonly row: number;
   readonly episode: EpisodeView | DamagedRow;
-  /** Rows before and after it in the list that it was opened from. */
+  /** Rows before and after the episode in the list from which the episode was opened. */
   readonly previous: number | undefined;
   readonly next: number | undefined;
   /** Query of that list, with `?`. */
@@ -34,7 +34,7 @@ export interface EpisodePageProps {
   readonly marked: string | undefined;
 }
 
-/** The page of an episode: its end, its reward, the conversation and the tokens. */
+/** The page of an episode: the end, the reward, the conversation and the tokens. */
 export const EpisodePage: FC<EpisodePageProps> = (props) => {
   const { run: { table, file: { name } }, row, search } = props;
   const task = table.nameOf("task", row);
@@ -147,7 +147,7 @@ const Turns: FC<{ episode: EpisodeView; turnHref: (turn: number) => string }> = 
   );
 };
 
-/** Returns the statuses of the calls of a turn, and its blocks that were not run. */
+/** Returns the statuses of the calls of a turn, and the turn's blocks that were not run. */
 function toolsText(calls: readonly CallView[] = [], notRun: string | undefined): string {
   return [...calls.map(({ status }) => status), ...(notRun === undefined ? [] : [`not run: ${notRun}`])].join(
     ", ",

@@ -2,7 +2,7 @@
 const LARGE = 1e12;
 const SMALL = 1e-4;
 
-// Made once, as toLocaleString() makes one for each number, which takes longer than the rest of a page.
+// Made once, as toLocaleString() makes a formatter for each number, which takes longer than the rest of a page.
 const FORMATS = {
   short: new Intl.NumberFormat("en", { maximumFractionDigits: 1 }),
   exact: new Intl.NumberFormat("en", { maximumFractionDigits: 4 }),
@@ -18,7 +18,7 @@ export function formatNumber(value: number | null | undefined): string {
   return FORMATS[size >= 100 ? "short" : "exact"].format(value);
 }
 
-/** Formats a number for the axis of a plot, in at most seven characters: one with an exponent has one digit. */
+/** Formats a number for the axis of a plot, in at most seven characters: a number with an exponent has one digit. */
 export function formatAxis(value: number): string {
   const size = Math.abs(value);
   if (size >= LARGE || size < SMALL) return formatNumber(+value.toPrecision(1));
@@ -30,12 +30,12 @@ function toScientific(value: number): string {
   return Number(value.toPrecision(3)).toExponential().replace("e+", "e");
 }
 
-/** Formats a count that is 0 if it is not known. */
+/** Formats a count that is 0 if unknown. */
 export function formatKnown(count: number | undefined): string {
   return count === 0 ? "–" : formatNumber(count);
 }
 
-/** Formats a change with its sign. */
+/** Formats a change with the sign. */
 export function formatChange(value: number): string {
   return signOf(value) + formatNumber(Math.abs(value));
 }

@@ -13,7 +13,7 @@ export interface Crumb {
 
 interface PageProps {
   readonly title: string;
-  /** Pages above this one. */
+  /** Pages above this page. */
   readonly crumbs?: readonly Crumb[];
   /** Seconds after which the page is loaded again, while a file is read. */
   readonly refreshSeconds?: number;
@@ -68,7 +68,7 @@ export const MessagePage: FC<Omit<PageProps, "children"> & { text: string }> = (
   </Page>
 );
 
-/** Returns the address of a run, or of a page below it. */
+/** Returns the address of a run, or of a page below the run. */
 export function runHref(run: string, ...below: readonly (string | number)[]): string {
   return [BASE, run, ...below].map((part, at) =>
     at === 0 ? part : encodeURIComponent(`${part}`.toWellFormed())

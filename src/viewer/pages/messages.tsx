@@ -59,7 +59,7 @@ export const Chat: FC<ChatProps> = ({ episode, limits, range, hrefFrom, hasAncho
   );
 };
 
-/** Links to other pages of the messages, if there are more than one. */
+/** Links to other pages of the messages, if there are several pages. */
 const MessagePager: FC<
   { count: number; range: MessageRange; hrefFrom: (message: number) => string; label: string }
 > = ({ count, range, hrefFrom, label }) =>
@@ -188,7 +188,7 @@ const Reasoning: FC<{ name: string; text: string; limit: number }> = ({ name, te
   </details>
 );
 
-/** Text of a person or a model: its code blocks are coloured, the rest is as it is. */
+/** Text of a person or a model: code blocks are coloured, the rest is unchanged. */
 const Prose: FC<{ text: string; limit: number }> = ({ text, limit }) => (
   <>
     {splitFences(text.slice(0, limit)).map((part) =>
@@ -261,7 +261,7 @@ const CODE_ARGUMENTS: Readonly<Record<string, string>> = {
   script: "bash",
 };
 
-/** What became of a tool call, and what it showed. */
+/** Outcome of a tool call, and the objects that the call showed. */
 const CallLine: FC<{ call: CallView; hasTurn: boolean }> = ({ call, hasTurn }) => {
   const { turn, tool, status, durationMs, truncated, stateKept, peakMemoryBytes } = call;
   const { denied, display = [], droppedDisplays = 0, calls = [] } = call;

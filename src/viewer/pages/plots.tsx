@@ -13,7 +13,7 @@ const PLOT_HEIGHT = HEIGHT - BOTTOM - TOP;
 
 interface FigureProps {
   readonly title: string;
-  /** One sentence for readers who do not see the picture. */
+  /** A sentence for readers who do not see the picture. */
   readonly summary: string;
   /** Names of the colours. */
   readonly keys?: Child;
@@ -22,7 +22,7 @@ interface FigureProps {
   readonly children?: Child;
 }
 
-/** A picture with its data as a table behind it. */
+/** A picture with a table of the data. */
 const Figure: FC<FigureProps> = ({ title, summary, keys, columns, rows, children }) => (
   <figure class="plot">
     <figcaption>
@@ -128,7 +128,7 @@ export const HistogramPlot: FC<{ title: string; histogram: Histogram; format?: (
       `${format(low + bin * width)} to ${
         bin === counts.length - 1 ? format(high) : `below ${format(low + (bin + 1) * width)}`
       }`;
-    const isCut = high > low + counts.length * width; // the last range has larger values than its width
+    const isCut = high > low + counts.length * width; // the last range has larger values than the width says
     const end = isCut ? `≥ ${format(low + (counts.length - 1) * width)}` : format(high);
     const peak = counts.indexOf(most);
     return (
@@ -191,16 +191,16 @@ export const TaskCurve: FC<{ means: Float64Array }> = ({ means }) => {
   );
 };
 
-/** A turn of an episode in the plot of its times. */
+/** A turn of an episode in the plot of times. */
 export interface PlottedTurn {
   readonly turn: number;
   readonly policyMs: number;
   readonly envMs: number;
-  /** Cells of its row in the table, after those of the plot. */
+  /** Cells of the turn's row in the table, after the cells of the plot. */
   readonly cells: readonly Child[];
 }
 
-/** The time of each turn, divided into that of the policy and that of the env. */
+/** The time of each turn, divided into time of the policy and time of the env. */
 export const TurnTimes: FC<
   { turns: readonly PlottedTurn[]; columns: readonly string[]; hrefOf: (turn: number) => string }
 > = ({ turns, columns, hrefOf }) => {
@@ -252,7 +252,10 @@ export const TurnTimes: FC<
   );
 };
 
-/** Returns a function from values to heights in the picture. It halves all values, as their range may be infinite. */
+/**
+ * Returns a function from values to heights in the picture. The function halves all values, as the range may be
+ * infinite.
+ */
 function heightScale(low: number, high: number): (value: number) => number {
   const range = high / 2 - low / 2 || 1;
   return (value) => TOP + (1 - (value / 2 - low / 2) / range) * PLOT_HEIGHT;

@@ -16,7 +16,7 @@ export interface RunPageProps extends EpisodeListProps {
   readonly details: RunDetails;
   /** True if the file was changed within the last minutes. */
   readonly isLive: boolean;
-  /** What the run was, if it is known. */
+  /** Settings of the run, if known. */
   readonly record?: RunRecord | undefined;
 }
 

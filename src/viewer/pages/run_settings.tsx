@@ -12,7 +12,7 @@ import { SafeText } from "./safe_text.tsx";
 /** Characters of a setting that a page shows. */
 const SHOWN = 2_000;
 
-/** What a run was: its settings, its data and the command lines that have played it. */
+/** Record of a run: settings, data and command lines. */
 export const RunSettings: FC<{ record: RunRecord | undefined }> = ({ record }) => {
   const last = record?.runs.at(-1);
   if (record === undefined || last === undefined) return null;

@@ -4,8 +4,8 @@ import { formatNumber } from "./format.ts";
 
 /**
  * Runs of characters that are not shown as themselves: controls, those that change the direction of text or are not
- * visible, and half surrogates. A terminal or a reader could be misled by them. Joiners and selectors are parts of words
- * and emoji, but more than two in a row are not.
+ * visible, and half surrogates. A terminal or a reader could be misled by them. Joiners and selectors are parts of
+ * words and emoji, but more than two in a row are not.
  */
 const HIDDEN = // deno-lint-ignore no-control-regex
   /(?:(?![\u200c\u200d\ufe0e\ufe0f])[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufff9-\ufffb\p{Cs}\p{Default_Ignorable_Code_Point}])+|[\u200c\u200d\ufe0e\ufe0f]{3,}/gu;
@@ -13,10 +13,10 @@ const HIDDEN = // deno-lint-ignore no-control-regex
 /** Characters of a text that a page shows. */
 const SHOWN_CHARACTERS = 20_000;
 
-/** Text whose places are marked: that of the search from which a page was opened. */
+/** Text that is marked: the text of the search from which a page was opened. */
 export const MarkedText = createContext<string | undefined>(undefined);
 
-/** Text of a model or a file. It is never markup, and hidden characters are shown by their codes. */
+/** Text of a model or a file, never markup. Hidden characters are shown by their codes. */
 export const SafeText: FC<{ text: string; limit?: number | undefined }> = (
   { text, limit = SHOWN_CHARACTERS },
 ) => (
@@ -32,7 +32,7 @@ const Remainder: FC<{ text: string; limit: number }> = ({ text, limit }) =>
     ? <span class="more">{`… ${formatNumber(text.length - limit)} more characters`}</span>
     : null;
 
-/** Code with colours; without them if it has the marked text, which may span several of its tokens. */
+/** Code with colours; without colours if the code has the marked text, which may span several tokens. */
 export const Code: FC<{ code: string; language: string; limit?: number | undefined }> = (
   { code, language, limit = SHOWN_CHARACTERS },
 ) => {
@@ -57,7 +57,7 @@ export const Code: FC<{ code: string; language: string; limit?: number | undefin
 /** Places of a text that are marked. */
 const MAX_MARKS = 500;
 
-/** Text with its hidden characters as codes, and what was searched for marked. */
+/** Text with hidden characters as codes, and with the searched text marked. */
 const Visible: FC<{ text: string }> = ({ text }) => {
   const marked = useContext(MarkedText);
   const pieces: Child[] = [];
@@ -84,7 +84,7 @@ function visiblePieces(text: string): Child[] {
   return pieces;
 }
 
-/** Returns a name for use in a title or a label: one line without hidden characters. */
+/** Returns a name for use in a title or a label: a line without hidden characters. */
 export function plainLabel(text: string, limit = 120): string {
   const shown = text.slice(0, limit).replace(HIDDEN, codesOf).replace(/\s+/g, " ");
   return text.length > limit ? `${shown}…` : shown;
@@ -100,7 +100,9 @@ function codeOf(character: string): string {
   return `\\u${code.length > 4 ? `{${code}}` : code.padStart(4, "0")}`;
 }
 
-/** Splits a reply into the reasoning in its leading `<think>` block and the rest. A block that is not closed is all of it. */
+/**
+ * Splits a reply into the reasoning in the leading `<think>` block and the rest. An unclosed block is the whole reply.
+ */
 export function splitReasoning(text: string): { reasoning: string | undefined; rest: string } {
   const start = /^\s*<think>\n?/.exec(text)?.[0];
   if (start === undefined) return { reasoning: undefined, rest: text };

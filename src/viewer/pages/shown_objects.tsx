@@ -9,7 +9,7 @@ const IMAGES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/g
 /** Characters of base64 of an image that is shown. */
 const MAX_IMAGE_CHARACTERS = 4 * 1024 * 1024;
 
-/** An object that a program showed: its picture, and its other forms as text. */
+/** An object that a program showed: the picture, and the other forms as text. */
 export const ShownObject: FC<{ bundle: MimeBundle }> = ({ bundle }) => (
   <div class="shown">
     {Object.entries(bundle).map(([type, data]) =>
@@ -36,7 +36,7 @@ export const ShownObject: FC<{ bundle: MimeBundle }> = ({ bundle }) => (
   </div>
 );
 
-/** An image in base64. Its size is read from its bytes, so that the page does not move when it is drawn. */
+/** An image in base64. The size is read from the bytes, so that the page does not move when the image is drawn. */
 export const Picture: FC<{ type: string; data: string; label: string }> = ({ type, data, label }) => {
   const base64 = data.replace(/\s+/g, "");
   const isShown = IMAGES.has(type) && base64.length <= MAX_IMAGE_CHARACTERS &&

@@ -9,7 +9,7 @@ const PAGE_TOKENS = 4_000;
 
 interface TokensProps {
   readonly episode: EpisodeView;
-  /** Decodes the ids; without it they are shown as numbers. */
+  /** Decodes the ids. Without a decoder, ids are shown as numbers. */
   readonly tokenizer: Tokenizer | undefined;
   /** Number of the first token that is shown. */
   readonly from: number;
@@ -122,7 +122,7 @@ function textOf(id: number, tokenizer: Tokenizer | undefined): string {
   return tokenizer.has?.(id) === false ? `<${id}>` : tokenizer.decode([id]);
 }
 
-/** Returns the text of a token with its white space visible. */
+/** Returns the text of a token with visible white space. */
 function visibleToken(text: string): string {
   const marked = text.replaceAll("\n", "⏎").replaceAll("\t", "⇥");
   return text === "" ? "∅" : plainLabel(marked, 200).replaceAll(" ", "·");

@@ -61,6 +61,30 @@ Deno.test("paddock rollout ends with 2 before it plays if the first rows lack kn
   });
 });
 
+Deno.test("paddock rollout ends with 2 if its grader needs answers and another column may have them", async () => {
+  const files = {
+    "gold.csv": "question,gold\n6*7?,42\n",
+    "bare.csv": "question\n6*7?\n",
+    "policy.jsonl": toJsonLines({ id: "gold:2", replies: ["42"] }, { id: "bare:2", replies: ["42"] }),
+  };
+  await withFiles(files, async (folder) => {
+    const policy = ["--policy", `scripted:${folder}/policy.jsonl`];
+    const says = (grader: string) =>
+      `error: Cannot score tasks of '${folder}/gold.csv' as grader '${grader}' needs their answers: ` +
+      "found [gold] beside the query; give --answer-field NAME, or --grader none\n";
+    const gold = `${folder}/gold.csv`;
+    const byDefault = await play(gold, ...policy);
+    assertEquals([byDefault.code, byDefault.rows, byDefault.stderr], [2, [], says("number_match")]);
+    const math = await play(gold, ...policy, "--grader", "ifeval=0.1", "--grader", "math");
+    assertEquals([math.code, math.stderr], [2, says("math")]);
+    const none = await play(gold, ...policy, "--grader", "none");
+    assertEquals([none.code, none.rows[0].reward], [0, null]);
+    const bare = await play(`${folder}/bare.csv`, ...policy);
+    assertEquals([bare.code, bare.rows[0].reward], [0, null]);
+    assertStringIncludes(bare.stderr, "no answer; without answers, grader 'number_match' gives no scores\n");
+  });
+});
+
 Deno.test("paddock rollout refuses columns for envs without a task file, and two system messages", async () => {
   const other = await runPaddock(["rollout", "--env", "workspace", "--task", "x", "--id-field", "a"]);
   assertEquals([other.code, other.stderr], [

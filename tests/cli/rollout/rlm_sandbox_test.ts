@@ -50,3 +50,50 @@ Deno.test("paddock rollout --env rlm writes an episode and the questions of its 
     assertStringIncludes(stderr, "right         1\n"); // a question is no episode
   });
 });
+
+const ASKING = `
+import { definePolicy } from "@paddock/paddock/rollout";
+
+const SUM = "parts = []\\nparts = llm_query_batched([f'count: {part}' for part in context])\\nprint(parts)";
+
+export default definePolicy({
+  name: "counter",
+  reply({ messages }) {
+    const last = String(messages.at(-1).content);
+    if (last.startsWith("count: ")) {
+      if (last.endsWith("!")) throw new Error("no count");
+      return "<think>hm</think>" + "x".repeat(last.length - 7);
+    }
+    const code = messages.length > 2 ? "FINAL(len(''.join(parts)))" : SUM;
+    return "\`\`\`python\\n" + code + "\\n\`\`\`";
+  },
+});
+`;
+
+Deno.test("paddock replay answers the questions of code from their rows", async () => {
+  const tasks = [["abc", "de"], ["f"], ["g!"]].map((context, at) => ({
+    id: `t${at}`,
+    query: "How long?",
+    context,
+  }));
+  await withFiles({ "tasks.jsonl": toJsonLines(...tasks), "policy.ts": ASKING }, async (folder) => {
+    const out = `${folder}/out.jsonl`;
+    const policy = ["--policy", `${folder}/policy.ts`, "--grader", "none", "--out", out];
+    const profile = ["--profile", "tools"];
+    const options = ["--env", "rlm", "--tasks", `${folder}/tasks.jsonl`, "--concurrency", "2"];
+    const played = await runPaddock(["rollout", ...options, ...policy, ...profile]);
+    assertEquals(played.code, 0, played.stderr);
+    const rows = (await Deno.readTextFile(out)).trim().split("\n");
+    const at = rows.findIndex((line) => JSON.parse(line).task.id === "t0/2");
+    const question = await runPaddock(["replay", `${out}:${at + 1}`, ...profile]);
+    assertEquals(question.code, 2);
+    assertStringIncludes(question.stderr, "as it is a question of the episode");
+
+    const changed = rows.map((line, index) => index === at ? line.replace("xx", "xxxx") : line);
+    await Deno.writeTextFile(out, changed.join("\n"));
+    const other = await runPaddock(["replay", out, ...profile]);
+    assertEquals(other.code, 1);
+    assertStringIncludes(other.stdout, "replayed  ['xxx', 'xxxx']");
+    assertEquals(other.stdout.match(/task t[12]: \d results, all the same/g)?.length, 2, other.stdout);
+  });
+});

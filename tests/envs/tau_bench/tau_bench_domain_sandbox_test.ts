@@ -49,12 +49,12 @@ Deno.test("TauBenchEnv survives tools that hang, exit or crash", async (t) => {
   await using checkout = await makeOddCheckout();
   await using domain = await TauBenchDomain.open({ path: checkout.path, domain: "odd" });
   assertEquals(domain.splits, ["test"]);
-  await using env = await openEnv(domain, { toolTimeoutMs: 10_000 });
+  await using env = await openEnv(domain, { toolTimeoutMs: 3_000 });
   const observe = async (name: string, kwargs = {}) => (await env.step({ name, kwargs })).observation;
   const says: Record<string, string> = {
     loud: "said",
     nothing: "Error: nothing must answer with text: it gave NoneType",
-    forever: "Error: forever did not end: TimeoutError: the block ran longer than 10000 ms",
+    forever: "Error: forever did not end: TimeoutError: the block ran longer than 3000 ms",
     leave: "Error: leave did not end: it exited with code 3",
     vanish: "Error: vanish did not end: InterpreterLost",
     hoard: "Error:",

@@ -11,7 +11,7 @@ import { HOME, installLocked } from "../../trainers/environment.ts";
 import { requireExact } from "../exact_rows.ts";
 import { TempFolder } from "../../temp_folder.ts";
 import { type Opened, TestGateway } from "../open_gateway.ts";
-import { call } from "../scripted_model.ts";
+import { call, type Script } from "../scripted_model.ts";
 
 const FOLDER = fileURLToPath(new URL(".", import.meta.url));
 
@@ -103,9 +103,9 @@ function sample(prompt: string): string {
 
 async function withGateway(
   play: (test: TestGateway, opened: Opened) => Promise<void>,
-  options: { tokens?: readonly string[] } = {},
+  { script = sample, ...options }: { tokens?: readonly string[]; script?: Script } = {},
 ): Promise<void> {
-  await using test = new TestGateway(sample, options);
+  await using test = new TestGateway(script, options);
   await using server = await HttpServer.listen(test.fetch, {
     hostname: "127.0.0.1",
     port: 0,
@@ -198,6 +198,15 @@ Deno.test("docs/gateway.md, Play and reward: the program plays a task and gives 
     ]);
     requireExact(test.rows, test.model.sampled);
   }, { tokens: [] });
+});
+
+Deno.test("paddock.gateway of Python drives sessions by httpx", async () => {
+  await withGateway(async (test, { base_urls }) => {
+    const program = fileURLToPath(new URL("../python_client.py", import.meta.url));
+    const env = { PYTHONPATH: fileURLToPath(new URL("../../../packaging/python/", import.meta.url)) };
+    assertEquals(await run(python, [program, base_urls.anthropic, ""], { env }), "the client is checked\n");
+    assertEquals(test.rows.length, 13);
+  }, { tokens: [], script: () => "It is 5." });
 });
 
 Deno.test("examples/train_agent.py plays each task several times, with rows of the same group", async () => {

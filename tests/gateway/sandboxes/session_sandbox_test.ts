@@ -1,7 +1,9 @@
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { JournalFolder } from "../../../src/gateway/state/session_journal.ts";
+import { TempFolder } from "../../temp_folder.ts";
 import { PaddockClient } from "../../../mod/client.ts";
-import { OTHER_TOKEN, TOKEN } from "../open_gateway.ts";
-import { GatewayWithSandboxes } from "./with_sandboxes.ts";
+import { type Opened, OTHER_TOKEN, TOKEN } from "../open_gateway.ts";
+import { GatewayWithSandboxes, type OpenedSandbox } from "./with_sandboxes.ts";
 
 Deno.test("a session's key opens the session's own sandbox by /v1, and nothing else of its owner", async () => {
   await using served = await GatewayWithSandboxes.start();
@@ -185,6 +187,71 @@ Deno.test("a fork copies the sandbox and the turns, and a deleted or aborted ses
   }
   while ((await served.run(idle.sandbox.id, "1", TOKEN)) !== 404) await new Promise((r) => setTimeout(r, 50));
   assertEquals(test.rows.at(-1)?.status, "aborted");
+});
+
+Deno.test("a session whose sandbox a kill of the server has lost ends with rows that say so, and no grader pays", async () => {
+  await using folder = await TempFolder.of();
+  const start = async () => {
+    await using stack = new AsyncDisposableStack();
+    const journals = stack.use(await JournalFolder.open(folder.path));
+    const served = stack.use(await GatewayWithSandboxes.start(() => "42", { journals }));
+    await served.test.gateway.restore({ onError: (error) => assert(false, String(error)) });
+    const parts = stack.move();
+    return { served, [Symbol.asyncDispose]: () => parts[Symbol.asyncDispose]() };
+  };
+  let ids: { lost: OpenedSandbox; finished: OpenedSandbox; plain: Opened };
+  {
+    await using first = await start();
+    ids = {
+      lost: await first.served.open({ task: { id: "t", answer: "42" } }),
+      finished: await first.served.open(),
+      plain: await first.served.test.open(),
+    };
+    for (const opened of Object.values(ids)) await first.served.ask(opened);
+    assertEquals((await first.served.reward(ids.finished, { reward: 0.5 })).status, 200);
+  }
+  const { lost, finished, plain } = ids;
+  await using second = await start();
+  const { test } = second.served;
+  const facts = async (id: string) =>
+    (await test.rowsOf(id)).map(({ status, reward, errors, info }) => [
+      status,
+      reward,
+      errors[0]?.message.slice(0, 12),
+      info.sandbox_lost,
+    ]);
+  assertEquals(await facts(lost.id), [["aborted", null, "sandbox lost", true]]);
+  assertEquals(await facts(finished.id), [["completed", 0.5, undefined, undefined]]);
+  assertEquals(test.rows.map(({ info }) => info.session), [lost.id], "its rows are written once");
+  const chat = { model: "m", messages: [{ role: "user", content: "And now?" }] };
+  const refused = await test.send("/v1/chat/completions", chat, { key: lost.key });
+  assertEquals(refused.status, 400);
+  assertStringIncludes((await refused.json()).error.message, "sandbox lost");
+  assertEquals(
+    await second.served.run(lost.sandbox.id, "1", lost.key),
+    401,
+    "its key opens no other sandbox",
+  );
+  for (const body of [{ grader: "number_match" }, { tests: { code: "1" } }, { reward: 1 }]) {
+    assertEquals((await second.served.reward(lost, body)).status, 409);
+  }
+  assertEquals((await test.send(`/v1/gateway/sessions/${lost.id}/fork`, {})).status, 409);
+  await second.served.ask(plain);
+  assertEquals((await second.served.reward(plain, { reward: 1 })).status, 200, "it has no sandbox");
+});
+
+Deno.test("no grader pays for a session whose sandbox has ended, and the rows say so", async () => {
+  await using served = await GatewayWithSandboxes.start(() => "42");
+  const opened = await served.open({ task: { id: "t", answer: "42" } });
+  await served.ask(opened);
+  await served.test.send(`/v1/sessions/${opened.sandbox.id}`, undefined, { method: "DELETE" });
+  for (const body of [{ grader: "number_match" }, { tests: { code: "1" } }]) {
+    const response = await served.reward(opened, body);
+    assertEquals(response.status, 409);
+    assertStringIncludes((await response.json()).error.message, "lost its sandbox");
+  }
+  assertEquals((await served.reward(opened, { reward: 0 })).status, 200, "the owner may still decide");
+  assertEquals((await served.test.rowsOf(opened.id)).map(({ info }) => info.sandbox_lost), [true]);
 });
 
 Deno.test("a gateway refuses a sandbox of another profile, and one that it does not have", async () => {

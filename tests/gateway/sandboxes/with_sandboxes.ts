@@ -1,4 +1,5 @@
 import { loadProfile, SandboxPool } from "../../../mod.ts";
+import type { GatewayOptions } from "../../../src/gateway/gateway_options.ts";
 import { isGatewayPath } from "../../../src/gateway/app.ts";
 import { hiddenTests } from "../../../src/rewards/hidden_tests.ts";
 import { numberMatch } from "../../../src/rewards/text_match.ts";
@@ -37,7 +38,10 @@ export class GatewayWithSandboxes implements AsyncDisposable {
     this.#stack = stack;
   }
 
-  static async start(script: Script = () => "It is done."): Promise<GatewayWithSandboxes> {
+  static async start(
+    script: Script = () => "It is done.",
+    options: Partial<GatewayOptions> = {},
+  ): Promise<GatewayWithSandboxes> {
     const pool = await (shared ??= makePool());
     await using stack = new AsyncDisposableStack();
     const graderPool = stack.use(new GraderPool());
@@ -50,7 +54,7 @@ export class GatewayWithSandboxes implements AsyncDisposable {
       ["number_match", () => numberMatch()],
       ["hidden_tests", () => hiddenTests({ pool })],
     ]);
-    const test = stack.use(new TestGateway(script, { sandboxes, metrics, graders, graderPool }));
+    const test = stack.use(new TestGateway(script, { sandboxes, metrics, graders, graderPool, ...options }));
     const { fetch } = test;
     Object.assign(test, {
       fetch: (request: Request) =>

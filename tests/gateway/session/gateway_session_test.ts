@@ -2,7 +2,8 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { modelSampler } from "../../../src/gateway/model/model_sampler.ts";
 import type { ModelRequest } from "../../../src/gateway/model_request.ts";
 import { GatewayError } from "../../../src/gateway/gateway_error.ts";
-import { GatewaySession, type GatewaySessionOptions } from "../../../src/gateway/session/gateway_session.ts";
+import { GatewaySession } from "../../../src/gateway/session/gateway_session.ts";
+import type { GatewaySessionOptions } from "../../../src/gateway/session/session_options.ts";
 import { canonicalJson } from "../../../src/gateway/session/message_key.ts";
 import type { Message } from "../../../src/message.ts";
 import { TokenFormat } from "../../../src/rollout/tokens/token_format.ts";
@@ -29,8 +30,7 @@ function request(messages: readonly Message[], more: Partial<ModelRequest> = {})
     model: "m",
     messages,
     tools: TOOLS,
-    allowsCalls: true,
-    allowsParallelCalls: true,
+    toolChoice: { mode: "auto", isSingle: false },
     sampling: {},
     stream: false,
     wantsLogProbs: false,

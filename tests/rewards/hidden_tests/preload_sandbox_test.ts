@@ -2,6 +2,9 @@ import { assertEquals } from "@std/assert";
 import { CANDIDATE_PRELOAD, HIDDEN_TESTS_PRELOAD } from "../../../mod/rewards.ts";
 import { History } from "../../../src/history.ts";
 import { hiddenTests } from "../../../src/rewards/hidden_tests.ts";
+import { PackedTests } from "../../../src/rewards/hidden_tests/prepared_tests.ts";
+import { readTestProblem } from "../../../src/rewards/hidden_tests/test_problem.ts";
+import { Candidate, TestModules, TestRun } from "../../../src/rewards/hidden_tests/test_run.ts";
 import { toScore } from "../../../src/rewards/grader.ts";
 import { testProfile } from "../../../src/rewards/registry.ts";
 import type { SessionPool } from "../../../src/sandbox/contract/pool.ts";
@@ -39,6 +42,82 @@ const CASES: readonly (readonly [program: string, fields: Record<string, unknown
   [SUM, { tests: INPUTS.slice(0, 1), checker: CHECKER }, 1],
   [ADD, { tests: ["assert add(1, 2) == 3"] }, 1],
 ];
+
+const GUESS = "def guess(n):\n    return math.sqrt(n)";
+/** Tasks whose tests use a prompt, names of the library, test cases, and a setup that needs the program. */
+const PREPARED: readonly (readonly [right: string, wrong: string, fields: Record<string, unknown>])[] = [
+  [
+    ADD,
+    ADD.replace("+", "-"),
+    {
+      prompt: "LIMIT = 3\ndef add(a, b):\n",
+      test: "def check(f):\n    assert f(1, 2) == LIMIT",
+      entry_point: "add",
+    },
+  ],
+  [
+    `import math\n${GUESS}`,
+    GUESS,
+    { tests: ["assert guess(4) == sqrt(4) and Counter([guess(4)]) == Counter([2.0])"] },
+  ],
+  [
+    ADD,
+    "def add(a, b):\n    return 3",
+    {
+      tests: [
+        "import unittest\nclass Sums(unittest.TestCase):\n    def test_sum(self):\n        self.assertEqual(add(2, 2), 4)",
+      ],
+    },
+  ],
+  [ADD, "def add(a, b):\n    return 2", {
+    test_setup_code: "three = add(1, 2)",
+    test_list: ["assert three == 3"],
+  }],
+];
+
+Deno.test("hiddenTests() prepares the tests of a task once, and scores alike", async () => {
+  const profile = testProfile(await loadProfile("tools"));
+  const settings = { size: 1, resetMode: "rewind" } as const;
+  await using pool = new SandboxPool({ ...settings, profile: { ...profile, preload: CANDIDATE_PRELOAD } });
+  await using testPool = new SandboxPool({
+    ...settings,
+    profile: { ...profile, preload: HIDDEN_TESTS_PRELOAD },
+  });
+  for (const [right, wrong, fields] of PREPARED) {
+    const codes: string[] = [];
+    const grader = hiddenTests({ pool, testPool: watched(testPool, codes) });
+    const scores: unknown[] = [];
+    for (const program of [right, wrong, right]) {
+      const history = History.fromChats([{ role: "assistant", content: `\`\`\`python\n${program}\n\`\`\`` }]);
+      scores.push(toScore(await grader.grade({ task: { id: "t", query: "q", fields }, history })).score);
+    }
+    const prepared = codes.flatMap((code) =>
+      /paddock_hidden_tests"\)\.(prepare|run_packed)/.exec(code)?.[1] ?? []
+    );
+    assertEquals(scores, [1, 0, 1], right);
+    assertEquals(prepared, ["prepare", "run_packed", "run_packed"]);
+  }
+});
+
+Deno.test("TestRun prepares tests itself where another Python has packed them", async () => {
+  const profile = testProfile(await loadProfile("tools"));
+  await using pool = new SandboxPool({ profile, size: 2, resetMode: "rewind" });
+  await using forTests = await pool.acquire();
+  await using forProgram = await pool.acquire();
+  const problem = readTestProblem({ id: "t", query: "q", fields: { tests: ["assert add(1, 2) == 3"] } });
+  if (problem === null) throw new Error("the task has no tests");
+  const packedTests = new PackedTests();
+  const lookup = '["list", ["list", "add"], ["tuple"], ["dict"]]';
+  packedTests.set(problem, { names: [], lookup, packed: "another version|" });
+  const setting = { modules: new TestModules(), timeoutMs: 10_000 };
+  const run = new TestRun(forTests.session, { ...setting, problem, packedTests });
+  const candidate = new Candidate(forProgram.session, setting);
+
+  const prepared = await run.prepare();
+  await candidate.load(problem, { program: ADD, ...prepared });
+
+  assertEquals(await run.runTest(0, candidate), { verdict: "passed" });
+});
 
 Deno.test("hiddenTests() sends no modules to sessions whose images have them, and scores alike", async () => {
   const [python, tools] = [await loadProfile("python"), testProfile(await loadProfile("tools"))];

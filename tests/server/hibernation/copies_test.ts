@@ -55,7 +55,7 @@ Deno.test("a session that hibernates in memory continues after the server was ki
       store: new HibernationStore({ directory: later }),
       saved: later.sessions,
     });
-    assertEquals(await valueOf(others.find(session.id, "")), "6");
+    assertEquals(await valueOf(others.directory.find(session.id, "")), "6");
     assertEquals(await valueOf(session), "6");
     assertEquals([await statesIn(directory), store.bytes("directory"), store.bytes("memory")], [[], 0, 0]);
   });
@@ -110,10 +110,10 @@ Deno.test("the error of a copy is reported once, and the session continues", asy
     for (let at = 1; at < 4; at++) {
       assertEquals(await valueOf(session), String(at));
       await session.life.hibernate();
-      await until(() => tries === at);
+      await until(() => tries >= at);
     }
     assertEquals([errors.length, await valueOf(session)], [1, "4"]);
-  }, { onError: (error) => errors.push(error) });
+  }, { retryAfterMs: 100, onError: (error) => errors.push(error) });
 });
 
 Deno.test("copies of a fork that hibernate continue after the server was killed, with random numbers of their own", async () => {
@@ -122,7 +122,7 @@ Deno.test("copies of a fork that hibernate continue after the server was killed,
     const parent = await sessions.create({ owner: "", signal });
     await parent.exec("5");
     const copies = await sessions.fork(parent, 3, { seed: 7, signal });
-    await copies[2]?.life.pause({ memory: false });
+    await copies[2]?.life.pause.begin({ memory: false });
     await untilRecords(directory, 3);
     const records = await Deno.readTextFile(join(directory.path, `${copies[2]?.id}.session.json`));
     assertEquals(records.includes('"hasMemory":false'), true, records);
@@ -131,9 +131,9 @@ Deno.test("copies of a fork that hibernate continue after the server was killed,
     const pool = new BranchingFakePool(count);
     const store2 = new HibernationStore({ directory: later });
     await using others = service({ pool, store: store2, saved: later.sessions });
-    const [first, second, third] = copies.map(({ id }) => others.find(id, ""));
+    const [first, second, third] = copies.map(({ id }) => others.directory.find(id, ""));
     if (!first || !second || !third) throw new Error("there are no copies");
-    await third.life.resume();
+    await third.life.pause.resume();
     assertEquals([await valueOf(second), await valueOf(first), await valueOf(third)], ["6", "6", "1"]);
     assertEquals(pool.restores.map(({ seed }) => seed), [9, 9, 8, 7, undefined]);
   });
@@ -153,7 +153,7 @@ Deno.test("copies of equal states are one file, which takes its room once until 
     assertEquals([store.bytes("directory"), await linksOf(0)], [3 * 4096 + storedBytes, 3]);
     for (const session of equal.slice(0, 2)) assertEquals(await valueOf(session), "6");
     assertEquals([store.bytes("directory"), await linksOf(2)], [4096 + storedBytes, 1]);
-    assertEquals(await valueOf(equal[2] ?? sessions.find("", "")), "6");
+    assertEquals(await valueOf(equal[2] ?? sessions.directory.find("", "")), "6");
     assertEquals([store.bytes("directory"), store.bytes("memory"), store.count()], [0, 0, 0]);
   });
 });

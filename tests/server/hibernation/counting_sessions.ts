@@ -40,18 +40,6 @@ export async function valueOf(session: LiveSession, code = "1"): Promise<string 
   return result.status === "ok" ? result.value : undefined;
 }
 
-/** Captures the next interval that is started here, and returns a function that calls back as if its time were over. */
-export function captureInterval(): () => void {
-  const original = globalThis.setInterval;
-  let callBack: (() => void) | undefined;
-  globalThis.setInterval = ((onTime: () => void, ms: number) => {
-    globalThis.setInterval = original;
-    callBack = onTime;
-    return original(onTime, ms);
-  }) as typeof setInterval;
-  return () => callBack?.();
-}
-
 /** Milliseconds after which nothing that is awaited comes any more. */
 const MAX_WAIT_MS = 60_000;
 

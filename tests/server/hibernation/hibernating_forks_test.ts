@@ -28,7 +28,7 @@ Deno.test("a fork makes more copies than there are interpreters, which hibernate
   await parent.exec("5");
   const copies = await sessions.fork(parent, 100, { signal });
   assertEquals([copies.length, store.count(), pool.alive], [100, 100, 1]);
-  assertEquals(copies.map(({ id }) => sessions.find(id, "")), copies);
+  assertEquals(copies.map(({ id }) => sessions.directory.find(id, "")), copies);
   assertEquals(copies[99]?.metadata, { user: "ada" });
   assertEquals(copies[99]?.life.expiresAt !== undefined, true);
   assertEquals(await valuesOf(copies.slice(0, 3)), ["6", "6", "6"]);
@@ -67,7 +67,7 @@ Deno.test("the random numbers of a copy that has not woken are those of its seed
   const pool = new BranchingFakePool(count);
   const store = new HibernationStore({ directory });
   await using sessions = service({ pool, store, saved: directory.sessions });
-  assertEquals(await valuesOf(ids.map((id) => sessions.find(id, ""))), ["7", "6", "6"]);
+  assertEquals(await valuesOf(ids.map((id) => sessions.directory.find(id, ""))), ["7", "6", "6"]);
   assertEquals(randomOf(pool), [undefined, 8, true]);
 });
 
@@ -150,9 +150,9 @@ Deno.test("a copy that is resumed without memory has random numbers of its own, 
   await parent.exec("5");
   const [copy] = await sessions.fork(parent, 1, { seed: 7, signal });
   if (!copy) throw new Error("there is no copy");
-  assertEquals(copy.life.hasMemory, true);
-  await copy.life.pause();
-  await copy.life.resume({ memory: false });
+  assertEquals(copy.life.pause.hasMemory, true);
+  await copy.life.pause.begin();
+  await copy.life.pause.resume({ memory: false });
   assertEquals([await valueOf(copy), randomOf(pool)], ["1", [7, 7]]);
 });
 
@@ -183,7 +183,7 @@ Deno.test("copies whose client has disconnected end", async () => {
     return places;
   };
   await assertRejects(() => sessions.fork(parent, 3, { signal: abort.signal }), ServerError);
-  assertEquals([store.count(), sessions.list("").length], [0, 1]);
+  assertEquals([store.count(), sessions.directory.list("").length], [0, 1]);
 });
 
 Deno.test("a fork with a request id that is sent again, also at the same time, makes its copies once", async () => {

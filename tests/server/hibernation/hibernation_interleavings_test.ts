@@ -188,7 +188,7 @@ class Trial {
     if (kind === "exec") {
       await this.#exec(counted);
     } else if (kind === "fork") {
-      const before = { ...counted, hasMemory: session.life.hasMemory };
+      const before = { ...counted, hasMemory: session.life.pause.hasMemory };
       const copies = await this.sessions.fork(session, 2, { signal });
       const most = Math.max(before.most, counted.most) + counted.running;
       // A fork that meets a pause without memory copies a session without memory.
@@ -199,9 +199,13 @@ class Trial {
       await session[Symbol.asyncDispose]();
     } else if (kind === "forget") {
       counted.forgets++;
-      await session.life.pause({ memory: false });
+      await session.life.pause.begin({ memory: false });
       counted.count = counted.most = 0;
-    } else await session.life[kind]();
+    } else if (kind === "hibernate") {
+      await session.life.hibernate();
+    } else {
+      await session.life.pause[kind === "pause" ? "begin" : "resume"]();
+    }
   }
 
   async #exec(counted: Counted): Promise<void> {
@@ -228,7 +232,7 @@ class Trial {
         const state = await Deno.readTextFile(join(this.#directory.path, `${id}.checkpoint`));
         const found = new Map<string, number>(JSON.parse(state)).get("count") ?? 0;
         const counted = byId.get(id);
-        const kept = counted?.session.life.hasMemory ? found : 0; // a state that had memory loses it when it wakes
+        const kept = counted?.session.life.pause.hasMemory ? found : 0; // a state that had memory loses it when it wakes
         assert(counted && counted.count <= kept && kept <= counted.most, `${id} ${kept} ${counted?.count}`);
       } catch (error) {
         if (!(error instanceof Deno.errors.NotFound)) throw error; // it was removed meanwhile
@@ -249,7 +253,7 @@ class Trial {
     this.pool.isSteady = false;
     for (const counted of this.alive) {
       const { id, owner } = counted.session;
-      counted.session = this.sessions.find(id, owner);
+      counted.session = this.sessions.directory.find(id, owner);
     }
   }
 
@@ -260,7 +264,7 @@ class Trial {
     let refused = 0;
     for (let counted = left.shift(); counted; counted = left.shift()) {
       try {
-        if (counted.session.life.isPaused) await counted.session.life.resume();
+        if (counted.session.life.isPaused) await counted.session.life.pause.resume();
         await this.#exec(counted);
         refused = 0;
       } catch (error) { // sessions that could not hibernate when the pool failed have all interpreters until their use

@@ -64,7 +64,7 @@ Deno.test("a session with pausesAtEnd does not end when a request comes while it
       await used;
       await until(() => session.life.isPaused || session.ended);
       assertEquals(session.ended, false);
-      await session.life.resume();
+      await session.life.pause.resume();
       assertEquals(await valueOf(session), code === "5" ? "6" : "1");
     });
   }
@@ -93,7 +93,7 @@ Deno.test("LiveSession.pause() refuses a session that a request has woken meanwh
   await using sessions = service({ pool, store, maxSessions: 2 });
   const session = await sessions.create({ owner: "", signal });
   await session.exec("4");
-  const paused = session.life.pause();
+  const paused = session.life.pause.begin();
   await until(() => store.count() === 1);
   const used = session.exec("0");
   await until(() => store.count() === 0);
@@ -172,7 +172,7 @@ Deno.test("the record of a session in the directory states its pause and its end
   assertEquals((await recordOf(directory, session.id)).expiresAt, session.life.expiresAt?.toISOString());
   session.life.endAfter(3_600_000);
   while ((await recordOf(directory, session.id)).expiresAt !== session.life.expiresAt?.toISOString());
-  await session.life.pause();
+  await session.life.pause.begin();
   while (!(await recordOf(directory, session.id)).isPaused);
   assertEquals((await recordOf(directory, session.id)).expiresAt, undefined);
 });
@@ -192,7 +192,7 @@ Deno.test("the last use of a session stays the same in a later server", async ()
   using directory = await openDirectory(folder);
   const store = new HibernationStore({ directory });
   await using sessions = service({ store, saved: directory.sessions });
-  const { life } = sessions.find(id, "");
+  const { life } = sessions.directory.find(id, "");
   assertEquals(life.usedAt.getTime(), usedAt);
   assert(life.unusedMs >= 20);
 });

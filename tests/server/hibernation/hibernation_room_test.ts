@@ -9,7 +9,7 @@ import { ServerError } from "../../../src/server/http/http_errors.ts";
 import { Metrics } from "../../../src/server/metrics.ts";
 import { BranchingFakePool, readFakeCheckpoint } from "../../fake_pool.ts";
 import { TempFolder } from "../../temp_folder.ts";
-import { captureInterval, count, service, signal, until, valueOf } from "./counting_sessions.ts";
+import { count, service, signal, until, valueOf } from "./counting_sessions.ts";
 import { formatSuspendReport } from "../../../src/server/hibernation/suspend_report.ts";
 
 /** Returns a checkpoint that takes at least so many bytes. */
@@ -140,7 +140,6 @@ Deno.test("a session does not wake while its files cannot be removed, as a later
 
 Deno.test("a session that ends takes its room in the directory until its files can be removed", async () => {
   await withDirectory(async (directory) => {
-    const sweep = captureInterval();
     using other = await StateDirectory.open(`${directory.path}-2`, { read: readFakeCheckpoint });
     const store = new HibernationStore({ bytes: 0, directory: other });
     const errors: unknown[] = [];
@@ -156,8 +155,8 @@ Deno.test("a session that ends takes its room in the directory until its files c
       bytes,
       0,
     ]);
-    sweep();
-    await until(() => store.bytes("directory") === 0);
+    await other.removeEnded();
+    assertEquals(store.bytes("directory"), 0);
     assertEquals(await namesIn(other.path), ["checkpoint.key", "lock"]);
   });
 });

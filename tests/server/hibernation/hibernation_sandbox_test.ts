@@ -76,7 +76,7 @@ Deno.test("a session that hibernated shows its programs nothing of it", async ()
 Deno.test("files, forks, checkpoints, resets and streams reach a session that hibernates", async () => {
   await withHibernation(async (server) => {
     const id = await open(server, { metadata: { run: "1" } });
-    const session = server.sessions.find(id, "");
+    const session = server.sessions.directory.find(id, "");
     await exec(server, id, "x = 41; open('a.txt', 'w').write('a')");
     const asleep = async () => assertEquals(await session.life.hibernate(), true);
     await asleep();
@@ -94,7 +94,7 @@ Deno.test("files, forks, checkpoints, resets and streams reach a session that hi
     const { body: { sessions: [copy] } } = await server.send("POST", `/v1/sessions/${id}/fork`, {});
     await asleep();
     assertEquals((await exec(server, copy.id, "x")).value, "41");
-    await server.sessions.find(copy.id, "").life.hibernate();
+    await server.sessions.directory.find(copy.id, "").life.hibernate();
     await server.send("POST", `/v1/sessions/${id}/reset`, { mode: "rewind" });
     assertEquals((await exec(server, id, "'x' in globals()")).value, "False");
     assertEquals((await exec(server, copy.id, "x")).value, "41");
@@ -104,7 +104,7 @@ Deno.test("files, forks, checkpoints, resets and streams reach a session that hi
 Deno.test("a session with a thread, or whose interpreter was lost, stays awake", async () => {
   await withHibernation(async (server) => {
     const id = await open(server);
-    const session = server.sessions.find(id, "");
+    const session = server.sessions.directory.find(id, "");
     await exec(
       server,
       id,
@@ -126,7 +126,7 @@ Deno.test("a session with checkpointEvery recovers after it woke", async () => {
   await withHibernation(async (server, store) => {
     const id = await open(server, { checkpointEvery: 3600 });
     await exec(server, id, START);
-    await server.sessions.find(id, "").life.hibernate();
+    await server.sessions.directory.find(id, "").life.hibernate();
     assertEquals(store.count(), 1);
     assertEquals((await exec(server, id, "next(it)")).value, "1");
     const lost = await exec(server, id, "os._exit(1)");

@@ -93,7 +93,7 @@ Deno.test("a session that no checkpoint can have stays awake, until it was used"
   const session = await sessions.create({ owner: "", signal });
   const error = await assertRejects(() => sessions.create({ owner: "", signal }), ServerError);
   assertEquals([error.code, session.ended, session.life.canHibernate(0)], ["timeout", false, false]);
-  const refused = await assertRejects(() => session.life.pause(), ServerError);
+  const refused = await assertRejects(() => session.life.pause.begin(), ServerError);
   assertEquals([refused.code, refused.reason], ["conflict", "checkpoint_refused"]);
   isRefused = false;
   await session.exec("1");
@@ -152,7 +152,7 @@ Deno.test("a session whose state cannot be restored ends with the reason if no f
   await session.life.hibernate();
   const error = await assertRejects(() => session.exec("1"), ServerError);
   assertEquals([error.reason, session.ended, pool.alive], ["checkpoint_other_image", true, 0]);
-  await assertRejects(() => Promise.try(() => sessions.find(session.id, "")), ServerError);
+  await assertRejects(() => Promise.try(() => sessions.directory.find(session.id, "")), ServerError);
 });
 
 Deno.test("a session that finds no interpreter to wake in keeps its state", async () => {
@@ -177,11 +177,11 @@ Deno.test("LiveSession.pause() keeps the state until resume(), and refuses reque
   await using sessions = service({ pool });
   const session = await sessions.create({ owner: "", ttlMs: 60_000, signal });
   await session.exec("2");
-  await session.life.pause();
+  await session.life.pause.begin();
   assertEquals([pool.alive, session.life.isPaused, session.life.expiresAt], [0, true, undefined]);
   assertEquals((await assertRejects(() => session.exec("1"), ServerError)).code, "conflict");
-  assertEquals((await assertRejects(() => session.life.pause(), ServerError)).code, "conflict");
-  await session.life.resume();
+  assertEquals((await assertRejects(() => session.life.pause.begin(), ServerError)).code, "conflict");
+  await session.life.pause.resume();
   assertEquals([pool.alive, session.life.isPaused, await valueOf(session)], [1, false, "3"]);
 });
 
@@ -192,15 +192,15 @@ Deno.test("LiveSession.pause({ memory: false }) keeps the files alone, also of a
   for (const hibernates of [false, true]) {
     await session.exec("2");
     if (hibernates) await session.life.hibernate();
-    await session.life.pause({ memory: false });
-    assertEquals([session.life.isPaused, session.life.hasMemory], [true, false]);
+    await session.life.pause.begin({ memory: false });
+    assertEquals([session.life.isPaused, session.life.pause.hasMemory], [true, false]);
     assertEquals([session.describe().isPaused, session.describe().hasMemory], [true, false]);
     assertEquals(
       session.life.isPaused && (await assertRejects(() => session.exec("1"), ServerError)).code,
       "conflict",
     );
-    await session.life.resume();
-    assertEquals([session.life.hasMemory, session.describe().hasMemory], [true, undefined]);
+    await session.life.pause.resume();
+    assertEquals([session.life.pause.hasMemory, session.describe().hasMemory], [true, undefined]);
     assertEquals(await valueOf(session), "1");
     await session.exec("-1");
   }
@@ -216,12 +216,12 @@ Deno.test("a session that is used or finds no room is not paused without its mem
   const session = await sessions.create({ owner: "", signal });
   await session.exec("2");
   const waiting = session.exec("wait");
-  const inUse = await assertRejects(() => session.life.pause({ memory: false }), ServerError);
+  const inUse = await assertRejects(() => session.life.pause.begin({ memory: false }), ServerError);
   running.resolve(ok());
   await waiting;
-  const noRoom = await assertRejects(() => session.life.pause({ memory: false }), ServerError);
+  const noRoom = await assertRejects(() => session.life.pause.begin({ memory: false }), ServerError);
   assertEquals([inUse.code, noRoom.code], ["conflict", "too_large"]);
-  assertEquals([session.life.isPaused, session.life.hasMemory], [false, true]);
+  assertEquals([session.life.isPaused, session.life.pause.hasMemory], [false, true]);
   assertEquals(await valueOf(session), "3");
 });
 
@@ -230,8 +230,8 @@ Deno.test("LiveSession.resume() waits for a pause that has begun", async () => {
   const session = await sessions.create({ owner: "", signal });
   for (const [memory, expected] of [[true, "3"], [false, "1"]] as const) {
     await session.exec("2");
-    const pausing = session.life.pause({ memory });
-    await session.life.resume();
+    const pausing = session.life.pause.begin({ memory });
+    await session.life.pause.resume();
     await pausing;
     assertEquals([session.life.isPaused, await valueOf(session)], [false, expected]);
     await session.exec(`-${expected}`);
@@ -245,7 +245,7 @@ Deno.test("a session with pausesAtEnd 'files' pauses without its memory, also wh
     await session.exec("2");
     if (hibernates) await session.life.hibernate();
     await until(() => session.life.isPaused);
-    await session.life.resume();
+    await session.life.pause.resume();
     assertEquals(await valueOf(session), "1");
   }
 });
@@ -265,14 +265,14 @@ Deno.test("LiveSession.resume({ memory: false }) keeps the files alone, and a fa
   await using sessions = service({ pool, waitMs: 20 });
   const session = await sessions.create({ owner: "", signal });
   await session.exec("2");
-  await session.life.pause();
+  await session.life.pause.begin();
   const other = await sessions.create({ owner: "", signal });
   const waiting = other.exec("wait");
-  await assertRejects(() => session.life.resume({ memory: false }), ServerError);
-  assertEquals([session.life.isPaused, session.life.hasMemory], [true, true]);
+  await assertRejects(() => session.life.pause.resume({ memory: false }), ServerError);
+  assertEquals([session.life.isPaused, session.life.pause.hasMemory], [true, true]);
   running.resolve(ok());
   await waiting;
-  await session.life.resume({ memory: false });
+  await session.life.pause.resume({ memory: false });
   assertEquals(await valueOf(session), "1");
 });
 
@@ -289,7 +289,7 @@ Deno.test("a session with pausesAtEnd pauses when its time is over and it is unu
   running.resolve(ok());
   await waiting;
   await until(() => session.life.isPaused);
-  await session.life.resume();
+  await session.life.pause.resume();
   assertEquals(await valueOf(session), "1");
 });
 
@@ -366,7 +366,7 @@ Deno.test("sessions continue in a later server with the same directory, for thei
   using directory = await open();
   const store = new HibernationStore({ directory });
   await using sessions = service({ store, saved: directory.sessions });
-  const session = sessions.find(id, "ada");
+  const session = sessions.directory.find(id, "ada");
   assertEquals(
     [session.metadata, session.limits, session.tools?.specs, session.execs, session.attachment?.toText()],
     [{ run: "7" }, { timeoutMs: 900 }, [TOOL], 1, "x"],
@@ -376,7 +376,7 @@ Deno.test("sessions continue in a later server with the same directory, for thei
   const { session: named, isNew } = await sessions.openNamed("notebook", { owner: "ada", signal });
   assertEquals([isNew, await valueOf(named)], [false, "10"]);
   assertEquals(
-    (await assertRejects(() => Promise.try(() => sessions.find(id, "eve")), ServerError)).code,
+    (await assertRejects(() => Promise.try(() => sessions.directory.find(id, "eve")), ServerError)).code,
     "not_found",
   );
 });
@@ -394,7 +394,7 @@ Deno.test("a session that has expired while no server ran ends, and its files ar
   using directory = await open();
   const store = new HibernationStore({ directory });
   await using sessions = service({ store, saved: directory.sessions });
-  await until(() => sessions.list("").length === 0 && store.count() === 0);
+  await until(() => sessions.directory.list("").length === 0 && store.count() === 0);
   const names = await Array.fromAsync(Deno.readDir(folder.path), ({ name }) => name);
   assertEquals(names.toSorted(), ["checkpoint.key", "lock"]);
 });

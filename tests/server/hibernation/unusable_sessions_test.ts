@@ -67,7 +67,7 @@ Deno.test("a session that the server cannot continue stays in the directory, and
     using directory = await openDirectory(folder);
     const before = await contentsOf(directory);
     const server = unable(directory);
-    const { life } = server.sessions.find(id, "");
+    const { life } = server.sessions.directory.find(id, "");
     const { usedAt } = life;
     const requests: [string, string, object?][] = [
       ["POST", `/v1/sessions/${id}/exec`, { code: "1" }],
@@ -98,7 +98,7 @@ Deno.test("a session that the server cannot continue stays in the directory, and
   using directory = await openDirectory(folder);
   const store = new HibernationStore({ directory });
   await using sessions = service({ store, saved: directory.sessions });
-  assertEquals(await valueOf(sessions.find(id, "")), "6");
+  assertEquals(await valueOf(sessions.directory.find(id, "")), "6");
 });
 
 Deno.test("a session that the server cannot continue takes room, and its owner deletes it", async () => {
@@ -128,7 +128,7 @@ Deno.test("requests to a sandbox that the server cannot continue change neither 
     using directory = await openDirectory(folder);
     const before = await contentsOf(directory);
     await using server = unable(directory);
-    const { life } = server.sessions.find(session, "");
+    const { life } = server.sessions.directory.find(session, "");
     const endBefore = life.expiresAt?.getTime();
     for (const path of ["connect", "resume", "timeout", "refreshes", "fork"]) {
       const { status } = await server.send("POST", `/sandboxes/${sandboxId}/${path}`, {
@@ -160,7 +160,7 @@ Deno.test("a session that cannot be restored when it wakes stays in the director
     const pool = new OtherPool(count);
     const store = new HibernationStore({ directory });
     await using sessions = service({ pool, store, saved: directory.sessions });
-    const session = sessions.find(id, "");
+    const session = sessions.directory.find(id, "");
     for (let at = 0; at < 2; at++) {
       const error = await assertRejects(() => session.exec("1"), ServerError);
       assertEquals([error.code, error.reason], ["conflict", "checkpoint_other_image"]);
@@ -174,7 +174,7 @@ Deno.test("a session that cannot be restored when it wakes stays in the director
     store: new HibernationStore({ directory }),
     saved: directory.sessions,
   });
-  assertEquals(await valueOf(sessions.find(id, "")), "6");
+  assertEquals(await valueOf(sessions.directory.find(id, "")), "6");
 });
 
 Deno.test("a session in memory that cannot be restored is saved when the server stops, and others are not", async () => {
@@ -211,7 +211,7 @@ Deno.test("a session that the server cannot continue ends at its time, and its f
     const saved = directory.sessions.map((session) => ({ ...session, unusable: OTHER_PROFILE }));
     const store = new HibernationStore({ directory });
     await using sessions = service({ store, saved });
-    await until(() => store.count() === 0 && sessions.list("ada").length === 0);
+    await until(() => store.count() === 0 && sessions.directory.list("ada").length === 0);
     assertEquals(await namesOf(directory), ["checkpoint.key", "lock"]);
   }
 });
@@ -231,12 +231,12 @@ Deno.test("a paused session ends a day after its pause, and one that pauses at i
     }
     using directory = await openDirectory(folder);
     await using sessions = service({ store: new HibernationStore({ directory }), saved: directory.sessions });
-    const session = sessions.find(ID, "ada");
+    const session = sessions.directory.find(ID, "ada");
     assertEquals([session.life.isPaused, session.life.expiresAt], [true, undefined]);
     assertEquals(Math.round(session.life.unusedMs / HOUR_MS), 23);
-    await session.life.resume();
+    await session.life.pause.resume();
     assertEquals(await valueOf(session), "2");
-    await session.life.pause();
+    await session.life.pause.begin();
     assertEquals(Math.round(session.life.unusedMs / HOUR_MS), 0);
   }
 });
@@ -268,7 +268,7 @@ Deno.test("requests for a session whose record cannot be read get the reason, fr
     assertEquals([status, body.error.reason], [422, "checkpoint_damaged"]);
   }
   assertEquals((await server.send("GET", `/sandboxes/${sandboxId}`)).status, 400);
-  assertThrows(() => server.sessions.find(id, "eve"), ServerError, "record was changed");
+  assertThrows(() => server.sessions.directory.find(id, "eve"), ServerError, "record was changed");
   assertEquals(await Deno.readTextFile(record), "changed");
   assertEquals(store.bytes("directory"), directory.unused.bytes + 2 * 4096);
 });

@@ -7,7 +7,6 @@ import type { SessionRecord } from "../../../src/server/hibernation/session_reco
 import { StateDirectory } from "../../../src/server/hibernation/state_directory.ts";
 import { readFakeCheckpoint } from "../../fake_pool.ts";
 import { TempFolder } from "../../temp_folder.ts";
-import { captureInterval, until } from "./counting_sessions.ts";
 import {
   checkpointOf,
   HOUR_MS,
@@ -74,17 +73,12 @@ Deno.test("StateDirectory removes sessions of other owners when they end", async
     await directory.save(recordOf(ID, one, { owner: "eve", expiresAt: timeIn(HOUR_MS) }), one);
     await directory.save(recordOf(OTHER_ID, one, { owner: "eve", expiresAt: timeIn(9 * HOUR_MS) }), one);
   }
-  const sweep = captureInterval();
   using directory = await StateDirectory.open(path, { owners: new Set(["ada"]) });
   assertEquals(directory.unused, { count: 2, bytes: one.storedBytes }, "equal states are one file");
-  const now = Date.now;
-  try {
-    Date.now = () => now() + 2 * HOUR_MS;
-    sweep();
-    await until(() => directory.unused.count === 1);
-  } finally {
-    Date.now = now;
-  }
+  await directory.removeEnded();
+  assertEquals(directory.unused.count, 2);
+  await directory.removeEnded(Date.now() + 2 * HOUR_MS);
+  assertEquals(directory.unused.count, 1);
   assertEquals(await namesOf(directory), [
     `${OTHER_ID}.checkpoint`,
     `${OTHER_ID}.session.json`,

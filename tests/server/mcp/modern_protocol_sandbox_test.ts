@@ -165,6 +165,6 @@ Deno.test("/mcp answers requests of 2026-07-28 without a client, and refuses oth
     const mismatch = await post("tools/list", "2026-07-28", { "mcp-method": "tools/call" });
     assertEquals(mismatch.status, 400);
     assertEquals((await post("tools/list", "2026-07-28")).status, 200);
-    assertEquals(server.sessions.list("").length, 0, "listing tools opens no session");
+    assertEquals(server.sessions.directory.list("").length, 0, "listing tools opens no session");
   });
 });

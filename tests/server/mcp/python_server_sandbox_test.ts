@@ -93,7 +93,7 @@ Deno.test("/mcp keeps one session per client, which the client can reset", async
     assertStringIncludes(await run(one, "x"), "<return_value>\n1\n");
     await call(one, "reset_session");
     assertEquals(await run(one, "x"), first); // with the same number of the block
-    assertEquals(server.sessions.list("").length, 2);
+    assertEquals(server.sessions.directory.list("").length, 2);
   });
 });
 
@@ -122,7 +122,7 @@ Deno.test("/mcp reports that the variables of earlier calls are lost", async () 
   await withPython(async (server) => {
     await using client = await connect(server);
     await run(client, "x = 1");
-    for (const session of server.sessions.list("")) await session[Symbol.asyncDispose]();
+    for (const session of server.sessions.directory.list("")) await session[Symbol.asyncDispose]();
     const { content } = await call(client, "run_python_code", { python_code: "1" });
     assertEquals(content.slice(1), [
       { type: "text", text: "The interpreter is a fresh one: variables of earlier calls are gone." },
@@ -239,7 +239,8 @@ Deno.test("/mcp restores a checkpoint after its session has ended", async () => 
     await using client = await connect(server);
     await run(client, "x = 41");
     const kept = await checkpoint(client);
-    const endAll = () => Promise.all(server.sessions.list("").map((each) => each[Symbol.asyncDispose]()));
+    const endAll = () =>
+      Promise.all(server.sessions.directory.list("").map((each) => each[Symbol.asyncDispose]()));
     await endAll();
     assertEquals(
       textOf(await call(client, "checkpoint")).includes("variables of earlier calls are gone"),

@@ -27,6 +27,6 @@ Deno.test("/execute_batch runs each script in its own interpreter and returns re
     const { status, body: { detail } } = await send("POST", "/execute_batch", { scripts, languages: [] });
     assertEquals(status, 422);
     assertStringIncludes(detail, "4 are required, one per script");
-    assertEquals(sessions.list(""), []);
+    assertEquals(sessions.directory.list(""), []);
   });
 });

@@ -1,4 +1,5 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { HOST_CLOCK } from "../../../src/async/clock.ts";
 import { Metrics } from "../../../src/server/metrics.ts";
 import { ServerError } from "../../../src/server/http/http_errors.ts";
 import { SessionService, type SessionServiceOptions } from "../../../src/server/sessions/session_service.ts";
@@ -125,7 +126,7 @@ Deno.test("SessionService.create() ends a session that opens after its signal ha
     "unavailable",
     undefined,
   ]);
-  assertEquals([pool.alive, sessions.list("").length], [0, 0]);
+  assertEquals([pool.alive, sessions.directory.list("").length], [0, 0]);
 });
 
 Deno.test("the longest idle evictable session ends when no slot is free", async () => {
@@ -162,16 +163,13 @@ Deno.test("SessionService.create() evicts an idle session of its own owner first
 });
 
 Deno.test("a jump of the host's clock does not make a session idle", async () => {
-  await using sessions = service({ waitMs: 20 });
+  let jumpMs = 0;
+  const clock = { ...HOST_CLOCK, now: () => Date.now() + jumpMs };
+  await using sessions = service({ waitMs: 20, clock });
   const session = await sessions.create({ owner: "a", signal, spareMs: 0 });
   await session.exec("1");
-  const { now } = Date;
-  Date.now = () => now() + 3_600_000;
-  try {
-    assertEquals(await failure(sessions.create({ owner: "b", signal })), ["timeout", 1]);
-  } finally {
-    Date.now = now;
-  }
+  jumpMs = 3_600_000;
+  assertEquals(await failure(sessions.create({ owner: "b", signal })), ["timeout", 1]);
   assertEquals(session.ended, false);
 });
 
@@ -196,9 +194,12 @@ Deno.test("SessionService.create() evicts an evictable session when its use ends
 Deno.test("SessionService.find() returns a session only to its owner", async () => {
   await using sessions = service();
   const { id } = await sessions.create({ owner: "a", signal });
-  assertEquals(sessions.find(id, "a").id, id);
-  assertEquals(sessions.list("b"), []);
-  assertEquals(await failure((async () => await sessions.find(id, "b"))()), ["not_found", undefined]);
+  assertEquals(sessions.directory.find(id, "a").id, id);
+  assertEquals(sessions.directory.list("b"), []);
+  assertEquals(await failure((async () => await sessions.directory.find(id, "b"))()), [
+    "not_found",
+    undefined,
+  ]);
 });
 
 Deno.test("an idle session ends, and a busy one does not", async () => {
@@ -211,7 +212,7 @@ Deno.test("an idle session ends, and a busy one does not", async () => {
   assertEquals((await session.exec("long")).status, "ok");
   while (pool.alive > 0) await new Promise((resolve) => setTimeout(resolve, 5));
   assertEquals(await failure(session.exec("late")), ["conflict", undefined]);
-  assertEquals(sessions.list(""), []);
+  assertEquals(sessions.directory.list(""), []);
 });
 
 Deno.test("a session rejects a request when too many are waiting", async () => {
@@ -334,17 +335,15 @@ Deno.test("SessionService.create() leaves each of several owners a share of the 
 });
 
 Deno.test("implicit contexts of E2B end in favour of an owner without a session", async () => {
-  const realNow = Date.now;
-  await using server = served({ tokens: ["a", "b", "c"], maxSessions: 2, python: () => ok("hi\n") });
+  let passedMs = 0;
+  const clock = { ...HOST_CLOCK, monotonic: () => performance.now() + passedMs };
+  const options = { tokens: ["a", "b", "c"], maxSessions: 2, clock };
+  await using server = served({ ...options, python: () => ok("hi\n") });
   const execute = async (token: string) => {
     const headers = { authorization: `Bearer ${token}` };
     return (await server.send("POST", "/execute", { code: "1" }, headers)).status;
   };
-  try {
-    assertEquals([await execute("a"), await execute("b")], [200, 200]);
-    Date.now = () => realNow() + 11_000;
-    assertEquals([await execute("c"), server.pool.alive], [200, 2]);
-  } finally {
-    Date.now = realNow;
-  }
+  assertEquals([await execute("a"), await execute("b")], [200, 200]);
+  passedMs = 11_000;
+  assertEquals([await execute("c"), server.pool.alive], [200, 2]);
 });

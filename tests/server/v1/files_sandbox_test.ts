@@ -108,7 +108,7 @@ Deno.test("a list leaves no names in the session, and the next result still stat
     const before = await exec("sorted(globals())");
     await list(".");
     assertEquals(await exec("sorted(globals())"), before);
-    const [session] = server.sessions.list("");
+    const [session] = server.sessions.directory.list("");
     await session?.exec("import os; os._exit(1)");
     assertEquals((await list(".")).status, 200);
     assertEquals((await session?.exec("1"))?.restarted, true);
@@ -163,7 +163,7 @@ Deno.test("a lease of PaddockClient lists, makes and removes files, and throws t
 
 Deno.test("files are written and read at absolute paths of the session, as its programs could", async () => {
   await withFiles(async ({ exec, list }, server) => {
-    const [session] = server.sessions.list("");
+    const [session] = server.sessions.directory.list("");
     const path = `/v1/sessions/${session?.id}`;
     const write = async (file: string, text: string) =>
       await server.send("POST", `${path}/files`, { files: { [file]: btoa(text) } });
@@ -216,7 +216,7 @@ open("secret", "w").write("x"), os.chmod("secret", 0o222)`);
 
 Deno.test("a session that answers wrongly about an absolute path gives an error, and no file of the host", async () => {
   await withFiles(async ({ exec }, server) => {
-    const [session] = server.sessions.list("");
+    const [session] = server.sessions.directory.list("");
     for (
       const answer of [
         `{"at": "../../etc/passwd", "isCopy": false}`,
@@ -236,7 +236,7 @@ Deno.test("a session that answers wrongly about an absolute path gives an error,
 
 Deno.test("a request for an absolute path that is aborted leaves no copy", async () => {
   await withFiles(async ({ exec, list }, server) => {
-    const [session] = server.sessions.list("");
+    const [session] = server.sessions.directory.list("");
     assert(session);
     await exec(`open("/tmp/x", "w").write("x")`);
     for (

@@ -445,3 +445,20 @@ Deno.test("functions of a rollout's client are refused where they cannot be used
   assertEquals((await server.send("POST", `/v1/rollouts/${id}/calls/call_1`, { value: 1 })).status, 404);
   await readAll(plain);
 });
+
+Deno.test("/v1/rollouts grades an episode that the context of the model cuts off", async () => {
+  const reply: Policy["reply"] = (history) => {
+    if ([...history].length === 1) return Promise.resolve("It is 42.\n```python\nx\n```");
+    return Promise.reject(new PolicyError("the prompt is too long", { fault: "context_overflow" }));
+  };
+  await using server = served({
+    graders,
+    python: () => ok("42\n"),
+    offer: offerOf({ reply, envs: ["python"] }),
+  });
+  const events = await readAll(
+    await start(server, { env: "python", tasks: [TASKS[0]], grader: "number_match" }),
+  );
+  const { reward, cut, truncated } = events[1]?.data.trajectory ?? {};
+  assertEquals({ reward, cut, truncated }, { reward: 1, cut: "context", truncated: true });
+});

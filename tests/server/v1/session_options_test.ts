@@ -129,7 +129,7 @@ Deno.test("a session ends after its ttlSeconds, also while a program runs", asyn
   await using server = served({ python });
   const { body } = await server.send("POST", "/v1/sessions", { ttlSeconds: 1 });
   assertEquals(new Date(body.expiresAt).getTime() - new Date(body.createdAt).getTime(), 1_000);
-  const session = server.sessions.find(body.id, "");
+  const session = server.sessions.directory.find(body.id, "");
   await new Promise((resolve) => setTimeout(resolve, 1_100));
   assertEquals(session.ended, true);
   const { status } = await server.send("POST", `/v1/sessions/${body.id}/exec`, { code: "1" });

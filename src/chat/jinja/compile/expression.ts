@@ -103,7 +103,7 @@ export function compileExpression(node: Expression, scope: Scope): Evaluate {
   }
 }
 
-/** Expressions that Jinja2 does not compute when it loads a template, even if all their parts are known. */
+/** Expressions that Jinja2 does not compute when it loads a template, even if all parts are known. */
 const UNCOMPUTED: ReadonlySet<Expression["kind"]> = new Set(["name", "call", "namespace_member"] as const);
 /** Filters that read the variables of a rendering. */
 const CONTEXT_FILTERS: ReadonlySet<string> = new Set(
@@ -133,7 +133,7 @@ function constantTruth(node: Expression, scope: Scope): boolean | undefined {
   try {
     return isTrue(compileExpression(node, scope)(new Frame(run, new Map())));
   } catch (error) {
-    if (error instanceof TemplateError) return undefined; // it is raised when the expression is reached
+    if (error instanceof TemplateError) return undefined; // the error is raised when the expression is reached
     throw error;
   }
 }
@@ -207,7 +207,9 @@ function compareValues(a: Value, operator: CompareOperator, b: Value, run: Run):
   }
 }
 
-/** A chain such as `a < b < c` holds if each comparison does; the rest is not evaluated after one that does not. */
+/**
+ * A chain such as `a < b < c` holds if each comparison holds; after a comparison that fails, the rest is not evaluated.
+ */
 function compileCompare(
   firstNode: Expression,
   rest: readonly { operator: CompareOperator; value: Expression }[],
@@ -319,7 +321,7 @@ function compileTest(node: Extract<Expression, { kind: "test" }>, scope: Scope):
   return (frame) => test(value(frame), args(frame), frame.run);
 }
 
-/** As in Jinja2, an unknown name inside an `if` fails when it is reached, since the condition may ask whether it is known. */
+/** As in Jinja2, an unknown name inside an `if` fails when the name is reached, since the condition may test the name. */
 function compileUnknown(
   kind: "filter" | "test",
   { name, at }: { name: string; at: number },

@@ -51,7 +51,10 @@ interface LoopInput {
   readonly recurse: ((items: Value, depth0: number) => Value) | undefined;
 }
 
-/** Compiles a loop. `else` runs if no iteration has come to its end, as in Jinja2: one that `continue` ends does not count. */
+/**
+ * Compiles a loop. `else` runs if no iteration has come to the end, as in Jinja2: an iteration that `continue` ends does
+ * not count.
+ */
 function compileLoop(
   node: ForNode,
   inner: Scope,
@@ -98,7 +101,7 @@ function compileLoop(
   };
 }
 
-/** Compiles the `if` of a loop. It is a separate function, which gives the items that the loop keeps. */
+/** Compiles the `if` of a loop: a separate function, which gives the items that the loop keeps. */
 function compileLoopTest(
   node: ForNode,
   testNode: Expression,

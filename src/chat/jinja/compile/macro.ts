@@ -8,7 +8,7 @@ import { reprOf } from "../values/text.ts";
 import { findFreeNames, functionSymbols } from "./symbols.ts";
 import { type Args, Callable, Dict, Tuple, Undefined, type Value } from "../values/values.ts";
 
-/** Arguments that a macro takes beside its parameters: the names that its body reads. */
+/** Arguments that a macro takes beside the parameters: the names that the body reads. */
 interface MacroInfo {
   readonly name: string | undefined;
   readonly params: readonly string[];
@@ -77,7 +77,7 @@ function bindMacro(args: Args, info: MacroInfo): (Value | undefined)[] {
   return values;
 }
 
-/** Compiles a macro to a function that makes its value in a frame. */
+/** Compiles a macro to a function that makes the macro's value in a frame. */
 export function compileMacro(
   node: MacroNode | CallBlockNode,
   outer: Scope,

@@ -5,9 +5,9 @@ import type { Run } from "../run.ts";
 import { Symbols } from "./symbols.ts";
 import type { Value } from "../values/values.ts";
 
-/** The variables of a function while it runs. A macro, the body of a recursive loop, and a loop's test are functions. */
+/** The variables of a running function. A macro, the body of a recursive loop, and a loop's test are functions. */
 export class Frame {
-  /** Values of the variables; `undefined` for one that has none. */
+  /** Values of the variables; `undefined` for a variable without a value. */
   readonly slots: (Value | undefined)[] = [];
 
   constructor(
@@ -24,7 +24,7 @@ export class Frame {
   }
 }
 
-/** A variable, as it is found from a function: in this many functions outside, in this slot. */
+/** A variable, as seen from a function: this many functions outside, in this slot. */
 export interface Place {
   readonly hops: number;
   readonly slot: number;
@@ -51,13 +51,13 @@ class FunctionSlots {
   }
 }
 
-/** Knowledge of the compiler about the place of a node: its variables, and how errors are reported. */
+/** Knowledge of the compiler about the place of a node: the variables, and how errors are reported. */
 export class Scope {
   private constructor(
     readonly source: string,
     readonly symbols: Symbols,
     readonly slots: FunctionSlots,
-    /** True inside an `if`, where an unknown filter fails only when it is reached. */
+    /** True inside an `if`, where an unknown filter fails only when the filter is reached. */
     readonly isConditional: boolean,
   ) {}
 
@@ -71,12 +71,14 @@ export class Scope {
     return new Scope(this.source, new Symbols(this.symbols), this.slots, false);
   }
 
-  /** Returns the scope of a function inside this one. */
+  /** Returns the scope of a function inside this function. */
   function(): Scope {
     return new Scope(this.source, new Symbols(this.symbols), new FunctionSlots(this.slots), false);
   }
 
-  /** Returns another scope in the same function that sees the variables around this one, and none of this one. */
+  /**
+   * Returns another scope in the same function that sees the variables around this scope, and no variable of this scope.
+   */
   sibling(): Scope {
     return new Scope(this.source, new Symbols(this.symbols.parent), this.slots, false);
   }
@@ -94,7 +96,7 @@ export class Scope {
     return place;
   }
 
-  /** Declares a parameter and returns its slot in the current function. */
+  /** Declares a parameter and returns the parameter's slot in the current function. */
   parameter(name: string): number {
     return this.slots.declare(this.symbols.declareParameter(name));
   }
@@ -142,7 +144,7 @@ function readVariable({ variables }: Frame, name: string): Value | undefined {
   return value === undefined ? GLOBALS.get(name) : value;
 }
 
-/** Returns the value at a place, `undefined` if it has none. */
+/** Returns the value at a place; `undefined` if the place has no value. */
 export function readPlace(frame: Frame, { hops, slot }: Place): Value | undefined {
   let owner = frame;
   for (let hop = 0; hop < hops; hop++) owner = owner.outer as Frame;

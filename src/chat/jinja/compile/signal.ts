@@ -1,7 +1,7 @@
 import type { Body } from "../syntax/nodes.ts";
 import type { Frame, Scope } from "./scope.ts";
 
-/** End of a statement: as usual, or by leaving the loop or its iteration. */
+/** End of a statement: as usual, or by leaving the loop or the iteration. */
 export type Signal = "next" | "break" | "continue";
 
 /** A compiled statement. */

@@ -89,7 +89,7 @@ function compileSet(target: Expression, value: Expression, scope: Scope): Execut
   };
 }
 
-/** Runs a body and returns what it writes, or the signal by which it leaves a loop. */
+/** Runs a body and returns the written text, or the signal by which the body leaves a loop. */
 function capture(frame: Frame, body: Execute): string | { signal: Signal } {
   let signal: Signal = "next";
   const text = frame.run.capture(() => {
@@ -165,7 +165,7 @@ function compileWith(node: Extract<Statement, { kind: "with" }>, scope: Scope): 
   };
 }
 
-/** A `call` block gives its body to a macro as `caller`; a `generation` block writes its body between the marks. */
+/** A `call` block gives the body to a macro as `caller`; a `generation` block writes the body between the marks. */
 function compileCallBlock(node: CallBlockNode, scope: Scope): Execute {
   const caller = compileMacro(node, scope, compileBody);
   if (node.call === undefined) {

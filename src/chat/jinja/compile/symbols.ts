@@ -9,7 +9,7 @@ import {
 } from "../syntax/nodes.ts";
 
 /**
- * How a variable of a scope gets its first value: from the variables of the rendering, from a variable of an outer
+ * How a variable of a scope gets the first value: from the variables of the rendering, from a variable of an outer
  * scope, or not at all. A parameter has a value already.
  */
 export type Load =
@@ -20,9 +20,9 @@ export type Load =
 /**
  * The variables of a scope: a loop's body, a macro, a block that captures text. `if` makes no scope.
  *
- * Jinja2 decides before it renders which variable a name means, by what the whole scope reads and sets, in the order of
+ * Before rendering, Jinja2 decides which variable a name means, by all reads and writes of the scope, in the order of
  * the source. A name that a scope sets is a variable of that scope, which starts with the value that the name has
- * outside. This class does the same, so that a name which is read before it is set gives the same value.
+ * outside. This class does the same, so that a name which is read before a write gives the same value.
  */
 export class Symbols {
   readonly #level: number;
@@ -42,7 +42,7 @@ export class Symbols {
     return this.#loads;
   }
 
-  /** Returns the variable that a name means here, if it is known. */
+  /** Returns the variable that a name means here, if known. */
   find(name: string): string | undefined {
     return this.#refs.get(name) ?? this.parent?.find(name);
   }
@@ -110,7 +110,7 @@ export class Symbols {
     return symbols;
   }
 
-  /** A name that only some branches set starts with its value outside. */
+  /** A name that only some branches set starts with the value outside. */
   #merge(branches: readonly Symbols[]): void {
     const names = new Set(
       branches.flatMap((branch) => [...branch.#stores]).filter((name) => !this.#stores.has(name)),
@@ -138,7 +138,7 @@ export class Symbols {
     if (this.find(name) === undefined) this.#define(name, { from: "context", name });
   }
 
-  /** Names of variables have the level of their scope, so that an inner one never replaces an outer one. */
+  /** Names of variables have the level of their scope, so that an inner variable never replaces an outer variable. */
   #define(name: string, load: Load): string {
     const variable = `${this.#level}:${name}`;
     this.#refs.set(name, variable);
@@ -163,7 +163,7 @@ export function functionSymbols(node: MacroNode | CallBlockNode, symbols: Symbol
   return symbols.readBody(node.body);
 }
 
-/** Returns those of the names that a body reads before it sets them, at any depth. */
+/** Returns the names that a body reads before the body sets them, at any depth. */
 export function findFreeNames(body: Body, names: readonly string[]): Set<string> {
   const wanted = new Set(names);
   const found = new Set<string>();

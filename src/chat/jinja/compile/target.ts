@@ -8,7 +8,7 @@ import { type Frame, readPlace, type Scope } from "./scope.ts";
 /** Compiles what assigns a value to a name, a member of a namespace, or the parts of a tuple. */
 export function compileTarget(node: Expression, scope: Scope): (frame: Frame, value: Value) => void {
   if (node.kind === "name") {
-    const { slot } = scope.place(node.name); // a name that a scope sets belongs to its function
+    const { slot } = scope.place(node.name); // a name that a scope sets belongs to the scope's function
     return (frame, value) => frame.slots[slot] = value;
   }
   if (node.kind === "namespace_member") {

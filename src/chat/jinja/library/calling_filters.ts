@@ -7,7 +7,7 @@ import { attributeGetter } from "./attribute_getter.ts";
 import type { Test } from "./tests.ts";
 import type { Filter } from "./text_filters.ts";
 
-/** Filters and tests by name, for the filters that call another by its name. */
+/** Filters and tests by name, for filters that call another filter by name. */
 export interface FilterRegistry {
   readonly filters: ReadonlyMap<string, Filter>;
   readonly tests: ReadonlyMap<string, Test>;

@@ -21,7 +21,7 @@ import { makeTests } from "./tests.ts";
 import { type Filter, filter, TEXT_FILTERS } from "./text_filters.ts";
 import { Float, stringOf, typeName, Undefined, type Value } from "../values/values.ts";
 
-/** Filters of Jinja2 that are not here, and why. A template that names one is refused. */
+/** Filters of Jinja2 that are not here, and why. A template that names such a filter is refused. */
 export const UNSUPPORTED_FILTERS: ReadonlyMap<string, string> = new Map([
   ["pprint", "its line breaks are not reproduced"],
   ["random", "a prompt must be the same each time"],

@@ -24,7 +24,7 @@ import {
 /** Longest range that Jinja2's sandbox allows. */
 const MAX_RANGE = 100_000;
 
-/** Names that Jinja2 defines and that are not here. A template that reads one is refused. */
+/** Names that Jinja2 defines and that are not here. A template that reads such a name is refused. */
 export const UNSUPPORTED_GLOBALS: readonly string[] = ["lipsum", "self"];
 
 function makeRange(_run: Run, args: Args): Value {

@@ -6,7 +6,7 @@ import type { Run } from "../run.ts";
 import { iteratorOf, sizeOf, toList } from "../values/sequences.ts";
 import { type Args, Callable, Lazy, Tuple, Undefined, type Value } from "../values/values.ts";
 
-/** The variable `loop`: what a loop is at, and a call that renders it again for inner items if it is recursive. */
+/** The variable `loop`: the place of a loop, and, in a recursive loop, a call that renders the loop for inner items. */
 export class Loop extends Callable {
   override readonly typeName = "LoopContext";
   #iterator: Iterator<Value>;
@@ -14,7 +14,7 @@ export class Loop extends Callable {
   #index0 = -1;
   #before: Value = null;
   #current: Value = null;
-  /** The item after the current, if it has been read already; `end` if there is none. */
+  /** The item after the current item, if already read; `end` if there is no such item. */
   #after: { value: Value } | "end" | undefined;
   #changed: Tuple | undefined;
 

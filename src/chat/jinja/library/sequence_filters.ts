@@ -22,7 +22,7 @@ import {
   View,
 } from "../values/values.ts";
 
-/** Sorts items by their keys. It is stable, also in reverse. */
+/** Sorts items by their keys. The sort is stable, also in reverse. */
 function sortBy(
   items: readonly Value[],
   key: Getter,
@@ -145,7 +145,7 @@ function last(value: Value, run: Run): Value {
   const item = value instanceof Range
     ? (value.length > 0 ? value.item(value.length - 1) : undefined)
     : items?.at(-1);
-  if (value instanceof Markup && typeof item === "string") return new Markup(item); // the first one is plain
+  if (value instanceof Markup && typeof item === "string") return new Markup(item); // the first item is plain
   return item ?? (items !== undefined && items.length > 0 ? null : new Undefined("there is no last item"));
 }
 

@@ -101,7 +101,7 @@ function dayNumber(year: number, month: number, day: number): number {
   return Date.UTC(year, month, day);
 }
 
-/** The week of ISO 8601 belongs to the year of its Thursday. */
+/** The week of ISO 8601 belongs to the year of the week's Thursday. */
 function isoWeek(date: Date): { year: number; week: number } {
   const weekday = (date.getDay() + 6) % 7;
   const thursday = new Date(dayNumber(date.getFullYear(), date.getMonth(), date.getDate() - weekday + 3));

@@ -22,10 +22,10 @@ import {
   type Value,
 } from "../values/values.ts";
 
-/** A filter: what it does with a value and the arguments of its call. */
+/** A filter: a function of a value and the arguments of the call. */
 export type Filter = (value: Value, args: Args, run: Run) => Value;
 
-/** Makes a filter from its parameters after the value. */
+/** Makes a filter from the parameters after the value. */
 export function filter(
   names: readonly string[],
   apply: (value: Value, args: readonly (Value | undefined)[], run: Run) => Value,

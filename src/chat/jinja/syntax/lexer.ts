@@ -7,11 +7,11 @@ export interface Token {
   readonly type: string;
   /** Text of a name or of data; value of a string or number. */
   readonly value: Value;
-  /** Position in the source after its line ends were made `\n`. */
+  /** Position in the source after all line ends were made `\n`. */
   readonly at: number;
 }
 
-// Blanks are those of Python's `str`: U+001C to U+001F belong to them, and U+FEFF does not.
+// Blanks are the blanks of Python's `str`: U+001C to U+001F are blanks, and U+FEFF is not.
 const LINE_END = /\r\n|\r|\n/g;
 const TAG = /\{[%{#][-+]?/g;
 const RAW =
@@ -35,7 +35,7 @@ const OPERATOR = /\/\/|\*\*|==|!=|>=|<=|[-+/*%~[\](){}<>=.:|,;]/y;
 const CLOSING: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}" };
 
 /**
- * Returns the source as Jinja2 reads it: every line ends in `\n`, and a line end at the end of the source is removed.
+ * Returns the source in Jinja2's form: every line ends in `\n`, and a line end at the end of the source is removed.
  */
 export function normalizeSource(source: string): string {
   const text = source.replace(LINE_END, "\n");
@@ -94,7 +94,7 @@ class Lexer {
     else this.#readTag(text[1] === "%" ? "block" : "print", tag.index);
   }
 
-  /** Strips blanks before a tag. The sign is that of the tag, with `{` added for a print tag. */
+  /** Strips blanks before a tag. The sign is the tag's sign, with `{` added for a print tag. */
   #stripBefore(text: string, sign: string): string {
     if (sign.startsWith("-")) return stripEnd(text);
     if (sign !== "") return text;

@@ -27,7 +27,7 @@ export interface CallNode extends Node, CallArguments {
   readonly callee: Expression;
 }
 
-/** A filter or test. A filter without `value` reads the text of its block. */
+/** A filter or test. A filter without `value` reads the text of the filter's block. */
 export interface FilterNode extends Node, CallArguments {
   readonly kind: "filter";
   readonly value: Expression | undefined;

@@ -49,7 +49,7 @@ export abstract class OperandParser {
       }
       case "string": {
         let text = "";
-        while (tokens.is("string")) text += tokens.next().value; // literals beside each other are one string
+        while (tokens.is("string")) text += tokens.next().value; // literals beside each other are a single string
         return { kind: "const", value: text, at };
       }
       case "integer":
@@ -186,7 +186,10 @@ export abstract class OperandParser {
     return { args, keywords, rest, keywordRest };
   }
 
-  /** Parses filters after a value. Without a value, they are those of a block; `isBlock` then means that one must follow. */
+  /**
+   * Parses filters after a value. Without a value, the filters belong to a block; `isBlock` then means that a filter must
+   * follow.
+   */
   protected parseFilters(value: Expression | undefined, isBlock = false): Expression | undefined {
     let node = value;
     for (let isFirst = isBlock; isFirst || this.tokens.skipIf("|"); isFirst = false) {

@@ -5,7 +5,7 @@ import { TokenStream } from "./token_stream.ts";
 
 /** A parsed template. */
 export interface ParsedTemplate {
-  /** The source as Jinja2 reads it, to which positions of nodes refer. */
+  /** The source in Jinja2's form, to which positions of nodes refer. */
   readonly source: string;
   readonly body: Body;
 }
@@ -14,7 +14,7 @@ export interface ParsedTemplate {
 const REFUSED_TAGS = ["block", "extends", "include", "import", "from", "autoescape"];
 
 /**
- * Parses a template with the tags that transformers' renderer knows: those of Jinja2, loop controls and `generation`.
+ * Parses a template with the tags that transformers' renderer knows: tags of Jinja2, loop controls and `generation`.
  *
  * @throws {TemplateSyntaxError} if the source is not a template, or a tag is unknown.
  */
@@ -26,7 +26,7 @@ export function parseTemplate(source: string): ParsedTemplate {
 }
 
 class StatementParser extends ExpressionParser {
-  /** Number of loops around the current tag in the same function; `break` and `continue` need one. */
+  /** Number of loops around the current tag in the same function; `break` and `continue` need a loop. */
   #loops = 0;
   readonly #open: string[] = [];
 
@@ -34,7 +34,9 @@ class StatementParser extends ExpressionParser {
     super(tokens);
   }
 
-  /** Parses statements up to one of the end tags, whose name is then the current token; without ends, up to the last. */
+  /**
+   * Parses statements up to an end tag, whose name is then the current token; without end tags, up to the last statement.
+   */
   parseBody(ends: readonly string[]): Statement[] {
     const { tokens } = this;
     const body: Statement[] = [];
@@ -89,7 +91,7 @@ class StatementParser extends ExpressionParser {
     continue: (at) => [this.#parseLoopControl("continue", at)],
   };
 
-  /** Parses the rest of a tag, which ends here, and its body. The end tag is read, too. */
+  /** Parses the rest of a tag, which ends here, the tag's body, and the end tag. */
   #parseBlock(end: string): Statement[] {
     this.#endTag();
     const body = this.parseBody([end]);
@@ -223,7 +225,10 @@ class StatementParser extends ExpressionParser {
     return { kind, at };
   }
 
-  /** Parses what a value is assigned to: a name, a member of a namespace where `set` allows it, or a tuple of them. */
+  /**
+   * Parses the target of an assignment: a name, a member of a namespace where `set` allows a member, or a tuple of
+   * targets.
+   */
   #parseTarget(options: { end?: string; withMembers?: boolean; use?: "store" | "param" }): Expression {
     const { end, withMembers = false, use = "store" } = options;
     const { at } = this.tokens.current;
@@ -250,7 +255,7 @@ function isConstant(name: string): boolean {
   return /^(?:[Tt]rue|[Ff]alse|[Nn]one)$/.test(name);
 }
 
-/** Marks the names of a target as set. Returns the reason if it cannot be a target. */
+/** Marks the names of a target as set. Returns the reason if the node cannot be a target. */
 function assign(target: Expression, use: "store" | "param"): string | undefined {
   if (target.kind === "namespace_member") return undefined;
   if (target.kind === "tuple") return target.items.map((item) => assign(item, use)).find((reason) => reason);

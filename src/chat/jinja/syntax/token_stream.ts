@@ -1,7 +1,7 @@
 import { TemplateSyntaxError } from "../jinja_errors.ts";
 import { positionOf, type Token, tokenize } from "./lexer.ts";
 
-/** The tokens of a template, of which a parser reads one after the other. */
+/** The tokens of a template, which a parser reads in order. */
 export class TokenStream {
   readonly #tokens: readonly Token[];
   #index = 0;
@@ -30,7 +30,7 @@ export class TokenStream {
     return this.current.type === type;
   }
 
-  /** True if the current token is one of these names. */
+  /** True if the current token is any of these names. */
   isName(...names: readonly string[]): boolean {
     const { type, value } = this.current;
     return type === "name" && names.includes(value as string);

@@ -224,7 +224,7 @@ function noArguments(name: string, value: () => Value): Callable {
   });
 }
 
-/** Calls a value, or fails as Python does for one that cannot be called. */
+/** Calls a value, or fails as Python does for a value that cannot be called. */
 export function callValue(callee: Value, args: Args, run: Run): Value {
   if (callee instanceof Callable) return callee.call(run, args);
   if (callee instanceof Undefined) callee.fail();

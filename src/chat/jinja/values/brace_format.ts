@@ -21,7 +21,7 @@ interface Options {
 /** Most levels of formats inside formats. */
 const MAX_NESTING = 2;
 
-/** Calls one of the methods `format` and `format_map` of a string. */
+/** Calls the method `format` or `format_map` of a string. */
 export function callFormat(
   value: string | Markup,
   name: "format" | "format_map",

@@ -40,7 +40,7 @@ export function titleWords(text: string): string {
 }
 
 export function swapCase(text: string): string {
-  // a capital sigma at the end of a word has a lower-case letter of its own, which only the whole text shows
+  // a capital sigma at the end of a word has another lower-case letter, which only the whole text shows
   const sigmas = (text.toLowerCase().match(/[σς]/g) ?? []).values();
   return charsOf(text).map((char) => {
     const upper = char.toUpperCase();
@@ -50,7 +50,7 @@ export function swapCase(text: string): string {
   }).join("");
 }
 
-/** Approximates `str.casefold`: it is exact for the characters that fold to one or more lower-case letters. */
+/** Approximates `str.casefold`: exact for the characters that fold to one or more lower-case letters. */
 export function foldCase(text: string): string {
   return charsOf(text).map((char) => {
     if (char === "ẞ" || char === "ß") return "ss";

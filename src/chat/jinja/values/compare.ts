@@ -65,7 +65,7 @@ function areSets(a: View, b: View): boolean {
   return a.kind !== "values" && b.kind !== "values";
 }
 
-/** Returns whether a view contains all items of another one. Keys are found by their hash, which not all items have. */
+/** Returns whether a view contains all items of another view. Keys are found by their hash, which not all items have. */
 function isSubset(a: View, b: View, run: Run): boolean {
   return a.items().every((item) => {
     if (b.kind === "keys") requireKey(item);
@@ -74,8 +74,8 @@ function isSubset(a: View, b: View, run: Run): boolean {
 }
 
 /**
- * Orders views as sets: a view is less if the other one contains it. Python looks at no item if the sizes decide that
- * the comparison does not hold.
+ * Orders views as sets: a view is less if the other view contains the first. Python looks at no item if the sizes decide
+ * that the comparison does not hold.
  */
 function orderViews(a: View, b: View, { operator, run }: { operator: string; run: Run }): number | undefined {
   const difference = a.dict.size - b.dict.size;
@@ -133,7 +133,7 @@ export function compareStrings(a: string, b: string): number {
   return x.length - y.length;
 }
 
-/** Returns whether one of Python's comparisons `<`, `<=`, `>`, `>=` holds. */
+/** Returns whether Python's comparison (`<`, `<=`, `>` or `>=`) holds. */
 export function isOrdered(a: Value, operator: "<" | "<=" | ">" | ">=", b: Value, run: Run): boolean {
   const sign = order(a, b, operator, run);
   if (sign === undefined) return false;
@@ -142,7 +142,7 @@ export function isOrdered(a: Value, operator: "<" | "<=" | ">" | ">=", b: Value,
 }
 
 /**
- * Returns the form of a key by which a dict finds it: equal keys have the same form. `undefined` for a value that
+ * Returns the form of a key by which a dict finds the key: equal keys have the same form. `undefined` for a value that
  * Python cannot hash.
  */
 export function normalKey(key: Value): unknown {

@@ -6,8 +6,8 @@ import { Dict, Float, type Value } from "./values.ts";
 const MAX_DEPTH = 500;
 
 /**
- * Converts data of JSON to values of Python, as `json.loads` would read its text: a number is a float if its text has a
- * point or an exponent. `JSON.rawJSON` keeps a text such as `1.0`. Members that are `undefined` are left out.
+ * Converts data of JSON to values of Python, as `json.loads` would read the text: a number is a float if the number's
+ * text has a point or an exponent. `JSON.rawJSON` keeps a text such as `1.0`. Members that are `undefined` are left out.
  *
  * @throws {TypeError} if the data has a function or another value that JSON cannot have, or is nested too deep.
  */

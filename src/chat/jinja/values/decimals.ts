@@ -10,7 +10,7 @@ function fractionOf(value: number): { digits: bigint; exponent: number } {
     : { digits: fraction | 0x10000000000000n, exponent: exponent - 1075 };
 }
 
-/** Returns `|value| * 10 ** places` as the nearest integer; of two, the even one. */
+/** Returns `|value| * 10 ** places` as the nearest integer; of two nearest integers, the even integer. */
 function scale(value: number, places: number): bigint {
   const { digits, exponent } = fractionOf(value);
   let top = digits;
@@ -24,13 +24,13 @@ function scale(value: number, places: number): bigint {
   return twice > bottom || (twice === bottom && quotient % 2n === 1n) ? quotient + 1n : quotient;
 }
 
-/** Returns a finite float without its sign with this many digits after the point, rounded half to even. */
+/** Returns a finite float without sign with this many digits after the point, rounded half to even. */
 export function fixedDigits(value: number, places: number): string {
   const digits = scale(value, places).toString().padStart(places + 1, "0");
   return places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`;
 }
 
-/** Returns a finite float without its sign as digits and an exponent of ten, rounded half to even. */
+/** Returns a finite float without sign as digits and an exponent of ten, rounded half to even. */
 export function scientificDigits(value: number, places: number): { digits: string; exponent: number } {
   if (value === 0) return { digits: "0".repeat(places + 1), exponent: 0 };
   let exponent = Number(/e([+-]\d+)$/.exec(Math.abs(value).toExponential())?.[1]);
@@ -42,7 +42,7 @@ export function scientificDigits(value: number, places: number): { digits: strin
   return { digits, exponent };
 }
 
-/** Rounds a finite float to places after the point, or before it if they are negative, as Python's `round`. */
+/** Rounds a finite float to places after the point, or before the point if negative, as Python's `round`. */
 export function roundDouble(value: number, places: number): number {
   if (places > 330 || value === 0) return value;
   if (places < -310) return value < 0 ? -0 : 0;

@@ -15,7 +15,7 @@ export interface FloatFormat {
   readonly alternate: boolean;
 }
 
-/** Writes a float without its sign, as Python's `%e`, `%f` and `%g` do. */
+/** Writes a float without sign, as Python's `%e`, `%f` and `%g` do. */
 export function formatDouble(value: number, { kind, precision, alternate }: FloatFormat): string {
   if (precision > MAX_PRECISION) throw new PythonValueError(`the precision must be at most ${MAX_PRECISION}`);
   const lower = kind.toLowerCase();
@@ -60,7 +60,7 @@ function trimZeros(text: string): string {
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 
-/** Writes a float without its sign as `format` does without a type: as `repr`, or with that many digits. */
+/** Writes a float without sign as `format` does without a type: as `repr`, or with that many digits. */
 export function formatShortest(value: number, precision: number | undefined): string {
   const size = Math.abs(value);
   if (precision === undefined || !Number.isFinite(value)) return floatText(size);

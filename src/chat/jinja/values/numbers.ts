@@ -1,7 +1,7 @@
 import { PythonValueError, UnsupportedError } from "../jinja_errors.ts";
 import { Float, type Value } from "./values.ts";
 
-/** An integer: a `number` if it is safe, otherwise a `bigint`. */
+/** An integer: a `number` if safe, otherwise a `bigint`. */
 export type Int = number | bigint;
 
 /** Most digits of an integer that Python converts from or to text. */
@@ -26,7 +26,7 @@ export function numberOf(value: Value): number | undefined {
   return int === undefined ? undefined : Number(int);
 }
 
-/** Returns a number that Python has as a float; it fails for an integer that is too large. */
+/** Returns Python's float of a number; fails for an integer that is too large. */
 export function toDouble(value: Int): number {
   const result = Number(value);
   if (!Number.isFinite(result)) throw new PythonValueError("int too large to convert to float");
@@ -106,7 +106,7 @@ export function powerOfInts(base: Int, exponent: Int): Int {
   return normalizeInt(BigInt(base) ** BigInt(exponent));
 }
 
-/** Returns the number of bits of an integer without its sign. */
+/** Returns the number of bits of an integer without sign. */
 export function bitLength(value: Int): number {
   const digits = (value < 0 ? -BigInt(value) : BigInt(value)).toString(16);
   return digits === "0" ? 0 : (digits.length - 1) * 4 + (32 - Math.clz32(parseInt(digits.slice(0, 1), 16)));
@@ -125,7 +125,7 @@ export function intText(value: Int): string {
   return text;
 }
 
-/** Returns the text of a float as Python's `repr` gives it: 1.0, 1e-07, 1e+16. */
+/** Returns the text of a float as by Python's `repr`: 1.0, 1e-07, 1e+16. */
 export function floatText(value: number): string {
   if (Number.isNaN(value)) return "nan";
   if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
@@ -195,7 +195,7 @@ const FLOAT = /^[+-]?(?:(?:\d+(?:_\d+)*)?\.\d+(?:_\d+)*|\d+(?:_\d+)*\.?)(?:e[+-]
 const SPECIAL = /^([+-]?)(?:(inf|infinity)|nan)$/i;
 
 /**
- * Reads the text of a float as Python's `float(text)`, without blanks around it.
+ * Reads the text of a float as Python's `float(text)`, without surrounding blanks.
  *
  * @returns `undefined` if the text is no float.
  */

@@ -51,7 +51,7 @@ export function add(a: Value, b: Value, run: Run): Value {
   if (x !== undefined && y !== undefined) return addInts(x, y);
   const [left, right] = [doubleOf(a), doubleOf(b)];
   if (left !== undefined && right !== undefined) return new Float(left + right);
-  if (stringOf(a) !== undefined && stringOf(b) !== undefined) { // one of them is safe, and the other is escaped
+  if (stringOf(a) !== undefined && stringOf(b) !== undefined) { // one text is safe, and the other is escaped
     return new Markup(joinTexts(escapeHtml(a, run).text, escapeHtml(b, run).text, run));
   }
   if (isList(a) && isList(b)) return concatenate(a, b, run);
@@ -70,7 +70,7 @@ function concatenate(a: readonly Value[], b: readonly Value[], run: Run): readon
   return [...a, ...b];
 }
 
-/** A number as Python converts it for arithmetic with a float. */
+/** A number as Python converts the number for arithmetic with a float. */
 function doubleOf(value: Value): number | undefined {
   const int = intOf(value);
   return int === undefined ? numberOf(value) : toDouble(int);
@@ -130,7 +130,7 @@ function power(base: number, exponent: number): number {
   return result;
 }
 
-/** Most and fewest times that Python repeats a sequence, even one without items. */
+/** Most and fewest times that Python repeats a sequence, even a sequence without items. */
 const INDEX_LIMITS = [2n ** 63n - 1n, -(2n ** 63n)] as const;
 
 /** Repeats a string, list or tuple. */

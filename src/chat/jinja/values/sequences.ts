@@ -19,12 +19,12 @@ import {
   View,
 } from "./values.ts";
 
-/** An object that defines its iteration, such as `loop`. */
+/** An object that defines an iteration, such as `loop`. */
 export interface IterableObject extends PyObject {
   iterate(): Iterator<Value>;
 }
 
-/** Returns the items of a value as Python iterates it, or `undefined` if it is not iterable. */
+/** Returns the items of a value in Python's iteration, or `undefined` if the value is not iterable. */
 export function itemsOf(value: Value): Iterable<Value> | undefined {
   if (isList(value)) return value;
   if (value instanceof Tuple) return value.items;
@@ -45,14 +45,14 @@ function* rangeItems(range: Range): Generator<Value> {
   for (let at = 0; at < range.length; at++) yield range.item(at);
 }
 
-/** Returns the items of a value, or fails as Python does for one that is not iterable. */
+/** Returns the items of a value, or fails as Python does for a value that is not iterable. */
 export function iterate(value: Value): Iterable<Value> {
   const items = itemsOf(value);
   if (items === undefined) throw new PythonTypeError(`a ${typeName(value)} must not be iterated`);
   return items;
 }
 
-/** Returns an iterator that does not end when a loop over it does. */
+/** Returns an iterator that does not end when a loop over the iterator ends. */
 export function iteratorOf(value: Value): Iterator<Value> {
   return iterate(value)[Symbol.iterator]();
 }
@@ -72,7 +72,7 @@ export function toList(value: Value, run: Run): Value[] {
   return list;
 }
 
-/** Returns the length of a value, or `undefined` if it has none. */
+/** Returns the length of a value, or `undefined` if there is no length. */
 export function sizeOf(value: Value): number | undefined {
   const text = stringOf(value);
   if (text !== undefined) return lengthOf(text);

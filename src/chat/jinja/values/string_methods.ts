@@ -9,7 +9,7 @@ import { partition, replaceText, split, splitLines, splitRight, strip } from "./
 import { charsOf, escapeHtml, hasSurrogates, isPrintableChar, lengthOf, requireString } from "./text.ts";
 import { type Args, Markup, Tuple, type Value } from "./values.ts";
 
-/** A method of `str`: its text, and its arguments in the order of the parameters. */
+/** A method of `str`: the text, and the arguments in the order of the parameters. */
 interface Method extends Parameters {
   call(text: string, args: readonly (Value | undefined)[], run: Run): Value;
 }
@@ -211,7 +211,7 @@ const METHODS: ReadonlyMap<string, Method> = new Map(Object.entries({
   zfill: method(["width"], 1, (text, [width], run) => zeroFill(text, requireIndex(width as Value), run)),
 }));
 
-/** Methods of `str` that a template cannot call here. A template that calls one is refused. */
+/** Methods of `str` that a template cannot call here. A template that calls such a method is refused. */
 export const UNSUPPORTED_STRING_METHODS: readonly string[] = ["encode", "translate", "maketrans"];
 
 /** True if `str` has a method of this name that is supported. */

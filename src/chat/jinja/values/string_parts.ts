@@ -34,7 +34,7 @@ function stripTrailing(text: string): string {
   return text.slice(0, end);
 }
 
-/** Splits a text at its line ends, of which Python knows ten. */
+/** Splits a text at line ends, of which Python knows ten. */
 export function splitLines(text: string, keepEnds = false): string[] {
   const lines: string[] = [];
   let start = 0;

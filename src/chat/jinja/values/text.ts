@@ -17,7 +17,7 @@ import {
   View,
 } from "./values.ts";
 
-/** An object that defines its text, such as `<Macro 'm'>`. */
+/** An object that defines a text, such as `<Macro 'm'>`. */
 export interface Printable extends PyObject {
   repr(run: Run): string;
 }
@@ -30,7 +30,7 @@ export function strOf(value: Value, run: Run): string {
   return stringOf(value) ?? reprOf(value, run);
 }
 
-/** Returns the text that Python's `repr` gives. It fails for objects whose text has an address of memory. */
+/** Returns the text of Python's `repr`. Fails for objects whose text has an address of memory. */
 export function reprOf(value: Value, run: Run): string {
   if (value === null) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";
@@ -86,7 +86,7 @@ function stringRepr(text: string): string {
   return `${quote}${quote === "'" ? escaped.replaceAll("'", "\\'") : escaped}${quote}`;
 }
 
-/** True for a character that Python's `repr` writes as it is. */
+/** True for a character that Python's `repr` writes unchanged. */
 export function isPrintableChar(char: string): boolean {
   return char === " " || !NOT_PRINTABLE.test(char);
 }

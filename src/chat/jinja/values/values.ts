@@ -8,9 +8,9 @@ import type { Run } from "../run.ts";
  * | Python                | here                                                      |
  * | --------------------- | --------------------------------------------------------- |
  * | `None`, `bool`, `str` | `null`, `boolean`, `string`                               |
- * | `int`                 | `number` if it is a safe integer, otherwise `bigint`      |
+ * | `int`                 | `number` for a safe integer, otherwise `bigint`           |
  * | `float`               | `Float`                                                   |
- * | `list`                | an array, which nothing changes after its creation        |
+ * | `list`                | an array, which nothing changes after the creation        |
  * | `tuple`, `dict`, …    | classes below                                             |
  */
 export type Value = null | boolean | number | bigint | string | readonly Value[] | PyObject;
@@ -34,7 +34,7 @@ export class Float extends PyObject {
   }
 }
 
-/** A string that the filters `escape` and `safe` return: what is added to it is escaped for HTML. */
+/** A string that the filters `escape` and `safe` return: text that is added is escaped for HTML. */
 export class Markup extends PyObject {
   readonly typeName = "Markup";
   constructor(readonly text: string) {
@@ -77,7 +77,7 @@ export class Range extends PyObject {
   }
 }
 
-/** A generator or another iterator of Python: each of its items is read once. */
+/** A generator or another iterator of Python: each item is read once. */
 export class Lazy extends PyObject {
   constructor(readonly items: Iterator<Value>, readonly typeName = "generator") {
     super();
@@ -101,7 +101,7 @@ export class Callable extends PyObject {
   }
 }
 
-/** The value of a name, attribute or item that does not exist. It prints nothing, and most other uses fail. */
+/** The value of a name, attribute or item that does not exist. The value prints nothing, and most other uses fail. */
 export class Undefined extends PyObject {
   readonly typeName = "Undefined";
   constructor(readonly reason: string) {
@@ -129,7 +129,7 @@ export class Dict extends PyObject {
     return dict;
   }
 
-  /** Adds a member while the dict is made. A key that exists keeps its place and its first form. */
+  /** Adds a member while the dict is made. An existing key keeps the place and the first form. */
   set(normal: unknown, key: Value, value: Value): void {
     if (normal !== key && !this.#values.has(normal)) (this.#keys ??= new Map()).set(normal, key);
     this.#values.set(normal, value);

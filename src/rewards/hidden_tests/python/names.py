@@ -40,7 +40,7 @@ class Names:
     The names that tests use and do not define.
 
     - `candidate`: names of the candidate. The first is the entry point, if there is one.
-    - `library`: objects of the library, by name.
+    - `library`: where names of the library come from: a module, and a name in it, which is empty for the module itself.
     - `foreign`: names that tests must define themselves, and do not: modules that are not installed, and what judges
       the candidate's results.
     """
@@ -74,11 +74,17 @@ class Names:
         if uses == bases:
             module = _imported(ALIASES.get(name, name))
             if module is not None and all(hasattr(module, attribute) for attribute in attributes):
-                self.library[name] = module
+                self.library[name] = ALIASES.get(name, name), ""
             elif module is None and name in OUTSIDE:
                 self.foreign.add(name)
         elif name in _HOMES:
-            self.library[name] = getattr(importlib.import_module(_HOMES[name]), name)
+            self.library[name] = _HOMES[name], name
+
+
+def library_objects(library):
+    """Returns the objects of the library that tests use, by the names of `Names.library`."""
+    modules = {name: importlib.import_module(module) for name, (module, _) in library.items()}
+    return {name: getattr(modules[name], inner) if inner else modules[name] for name, (_, inner) in library.items()}
 
 
 def _is_in(text, pattern):

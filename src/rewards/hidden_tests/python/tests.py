@@ -2,8 +2,10 @@
 
 import ast
 import asyncio
+import base64
 import dataclasses
 import json
+import marshal
 import math
 import operator
 import random
@@ -24,7 +26,7 @@ from paddock_channel import (
     send,
 )
 from paddock_crossing import make_known
-from paddock_names import Names
+from paddock_names import Names, library_objects
 from paddock_prompt import compiled_prompt
 from paddock_stand_ins import ClassStandIn, Foreign, StandIn
 from paddock_syntax import children, walk
@@ -43,9 +45,11 @@ _known = set()
 _foreign = set()
 """Names that the tests must define themselves, and do not."""
 
-_trees = []
 _sources = []
 """The setup and the tests as they are given."""
+
+MAX_PACKED = 48 * 1024
+"""Length of prepared tests, in characters, up to which another session can use them. The host limits one value."""
 
 _lacking = []
 """Names of the candidate that are no functions, classes or other objects to which the tests could send a request."""
@@ -54,38 +58,75 @@ _lacking = []
 def prepare(prompt, setup, tests, names):
     """
     Checks and compiles the tests, and runs the setup, so that an error in them shows before any call. Returns the names
-    that come from the candidate beside its entry point, and the arguments of the first request, which looks names up.
+    that come from the candidate beside its entry point, the arguments of the first request, which looks names up, and
+    what `run_packed` of another session needs, empty if that is long.
 
     The program cannot influence which names the tests take from it: it could replace what they compare with.
     """
-    random.seed = _seed_both
     beginning = compiled_prompt(prompt)
-    if beginning is not None:
-        exec(beginning, _space)
+    _begin(beginning)
     classes = {name for name, value in _space.items() if _is_of_tests(value, type)}
     trees = {"setup": ast.parse(setup, "<setup>")}
     trees |= {f"test {index + 1}": ast.parse(source, "<test>") for index, source in enumerate(tests)}
     found = Names(list(trees.values()), prompt, names, {*_space}, classes)
-    _names.extend(found.candidate)
-    _foreign.update(found.foreign)
-    _space.update(found.library)
-    _known.update(_names, ["candidate"])
+    known = {*found.candidate, "candidate"}
     for place, tree in trees.items():
-        check(place, tree, _known)
-    _sources.extend([setup, *tests])
-    _trees.extend(_Changes().visit(without_runner(tree)) for tree in trees.values())
+        check(place, tree, known)
+    changed = [_Changes().visit(without_runner(tree)) for tree in trees.values()]
     try:
-        with_batches(_trees, _known)
+        with_batches(changed, known)
     except RecursionError:
         pass  # the tests have an expression that is nested very deep
-    codes = [compile(tree, f"<{place.split()[0]}>", "exec") for place, tree in zip(trees, _trees)]
-    _tests.extend(codes[1:])
+    codes = [compile(tree, f"<{place.split()[0]}>", "exec") for place, tree in zip(trees, changed)]
     used = {node.id for node in _top_level(trees["setup"]) if isinstance(node, ast.Name)}
-    if used & {*_known, *_foreign}:
-        _deferred.append(codes[0])
+    is_deferred = not used.isdisjoint({*known, *found.foreign})
+    prepared = (found.candidate, [*found.foreign], found.library, is_deferred, codes)
+    packed = base64.b64encode(marshal.dumps((beginning, prepared))).decode()
+    _use([setup, *tests], prepared)
+    about = [_names[1:], encoded([_looked_up(), (), {}]), f"{sys.version}|{packed}" if len(packed) <= MAX_PACKED else ""]
+    return Answer(json.dumps(about))
+
+
+def run_packed(packed, setup, tests, index):
+    """
+    Prepares tests as another session has, and runs a test. The verdict is `unprepared` if the setup fails now, or if the
+    session had another Python.
+    """
+    version, _, data = packed.rpartition("|")
+    if version != sys.version:
+        return _UNPREPARED
+    try:
+        beginning, prepared = marshal.loads(base64.b64decode(data))
+        _begin(beginning)
+        _use([setup, *tests], prepared)
+    except Exception:
+        return _UNPREPARED
+    return run(index)
+
+
+_UNPREPARED = Answer('["unprepared", ""]')
+
+
+def _begin(beginning):
+    """Runs the prompt, if it is code."""
+    random.seed = _seed_both
+    if beginning is not None:
+        exec(beginning, _space)
+
+
+def _use(sources, prepared):
+    """Lets prepared tests run, and runs their setup unless that needs the candidate."""
+    candidate, foreign, library, is_deferred, [setup, *tests] = prepared
+    _names.extend(candidate)
+    _foreign.update(foreign)
+    _space.update(library_objects(library))
+    _known.update(_names, ["candidate"])
+    _sources.extend(sources)
+    _tests.extend(tests)
+    if is_deferred:
+        _deferred.append(setup)
     else:
-        exec(codes[0], _space)
-    return Answer(json.dumps([_names[1:], encoded([_looked_up(), (), {}])]))
+        exec(setup, _space)
 
 
 def run(index):
@@ -132,7 +173,7 @@ def is_bounded(index):
 
 def uses_candidate():
     """Returns whether the tests use a name of the candidate."""
-    return any(isinstance(node, ast.Name) and node.id in _known for tree in _trees for node in walk(tree))
+    return any(isinstance(node, ast.Name) and node.id in _known for tree in _parsed() for node in walk(tree))
 
 
 def lacks_names():
@@ -146,11 +187,16 @@ def _has_own_arguments(index):
 
 def _holds(index, condition):
     try:
-        trees = [without_runner(ast.parse(source)) for source in _sources]
+        trees = _parsed()
         taint = Taint(trees, _known)
         return all(condition(taint, tree) for tree in (trees[0], trees[index + 1]))
     except RecursionError:
         return False  # the tests have an expression that is nested very deep
+
+
+def _parsed():
+    """Returns the setup and the tests as trees."""
+    return [without_runner(ast.parse(source)) for source in _sources]
 
 
 def _bind():

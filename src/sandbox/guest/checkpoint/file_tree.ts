@@ -3,7 +3,9 @@ import { requireCount, requireItems, requireName, requireText, requireTime } fro
 
 /** Bits of a mode that encode the kind of a node. */
 const KIND_BITS = 0o170000;
-const [FILE, FOLDER, LINK, DEVICE] = [0o100000, 0o040000, 0o120000, 0o020000];
+const [FILE, FOLDER, LINK, DEVICE, SOCKET] = [0o100000, 0o040000, 0o120000, 0o020000, 0o140000];
+/** Kinds of nodes with a number: a size, or that of a device. */
+const COUNTED: readonly number[] = [FILE, FOLDER, DEVICE, SOCKET];
 const MAX_LINK_CHARACTERS = 4096;
 const MAX_MODE = 0o177777;
 const MAX_INODE = 2 ** 31;
@@ -194,7 +196,7 @@ export function parseTree(value: TreeImage): TreeImage {
     if (index > 0) requireName(name);
     const kind = requireCount(mode, MAX_MODE) & KIND_BITS;
     if (kind === LINK) requireText(rest, MAX_LINK_CHARACTERS);
-    else if (kind === FILE || kind === FOLDER || kind === DEVICE) requireCount(rest, Number.MAX_SAFE_INTEGER);
+    else if (COUNTED.includes(kind)) requireCount(rest, Number.MAX_SAFE_INTEGER);
     else throw new Error(`Cannot restore files as '${name}' is of an unknown kind`);
   });
   if (inodes.size !== nodes.length) throw new Error("Cannot restore files as two have one inode");

@@ -7,9 +7,10 @@ const EMFILE = 33;
 /** Capacity of a pipe, as on Linux. */
 const PIPE_BYTES = 65_536;
 const NODE_BYTES = 4096;
+const [KIND_BITS, FILE, SOCKET] = [0o170000, 0o100000, 0o140000];
 
 /**
- * Limits the total size of the session's writable files. Each file counts its bytes and one block, so that
+ * Limits the total size of the session's writable files, and creates files of Unix sockets. Each file counts its bytes and one block, so that
  * neither a large file nor a million empty ones can fill the host's memory. What exists now does not count.
  */
 export function limitFiles(fs: FileSystem, limitBytes: number): void {
@@ -41,7 +42,10 @@ export function limitFiles(fs: FileSystem, limitBytes: number): void {
   const { mknod, symlink } = table.dir.node;
   table.dir.node.mknod = (parent, name, mode, dev) => {
     charge(NODE_BYTES);
-    return mknod(parent, name, mode, dev);
+    if ((mode & KIND_BITS) !== SOCKET) return mknod(parent, name, mode, dev);
+    const node = mknod(parent, name, mode & ~KIND_BITS | FILE, dev); // Emscripten's own sockets have no operations
+    node.mode = mode;
+    return node;
   };
   table.dir.node.symlink = (parent, name, target) => {
     charge(NODE_BYTES + target.length);

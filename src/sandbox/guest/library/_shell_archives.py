@@ -12,6 +12,8 @@ import tarfile
 import time
 import zipfile
 
+import _shell_gzip
+
 TAR_LONG = {
     "create": "c", "extract": "x", "get": "x", "list": "t", "append": "r", "update": "u", "concatenate": "A",
     "delete": "", "diff": "d", "compare": "d",
@@ -23,14 +25,16 @@ TAR_LONG = {
     "remove-files": "", "no-same-owner": "", "same-owner": "", "no-same-permissions": "", "overwrite": "",
     "skip-old-files": "", "exclude-vcs": "", "one-top-level": "", "warning": "", "ignore-failed-read": "",
     "no-wildcards": "", "anchored": "", "touch": "m", "one-file-system": "", "sparse": "S", "posix": "", "checkpoint": "",
+    "use-compress-program": "I",
 }  # fmt: skip
-TAR_VALUES = frozenset("fCTXH")
+TAR_VALUES = frozenset("fCTXHI")
 TAR_LONG_VALUES = frozenset(
     "exclude strip-components transform xform owner group mtime sort mode files-from exclude-from directory file format "
-    "warning".split()
+    "warning use-compress-program".split()
 )
-TAR_LETTERS = "cxtruAdvfzjJaCOpkhTXPHmSwWlnoB"
+TAR_LETTERS = "cxtruAdvfzjJaCOpkhTXPHImSwWlnoB"
 COMPRESSIONS = {"z": "gz", "j": "bz2", "J": "xz"}
+PROGRAMS = {"gzip": "gz", "gunzip": "gz", "bzip2": "bz2", "bunzip2": "bz2", "xz": "xz", "unxz": "xz"}
 SUFFIXES = {".gz": "gz", ".tgz": "gz", ".bz2": "bz2", ".tbz": "bz2", ".tbz2": "bz2", ".xz": "xz", ".txz": "xz"}
 VCS = (".git", ".svn", ".hg", ".bzr", "CVS", ".gitignore", ".gitmodules", ".gitattributes")
 
@@ -100,7 +104,7 @@ class Tar:
         if letter == "C":
             folder = os.path.join(folder, value)
             if not os.path.isdir(folder):
-                raise OSError(f"{value}: Cannot open: No such file or directory")
+                self.options.setdefault("missing folder", value)
             self.options["folder"] = folder
             return folder
         if letter in "cxtruAd" and len(letter) == 1:
@@ -136,6 +140,10 @@ class Tar:
             raise UsageError("You must specify one of the '-Acdtrux', '--delete' or '--test-label' options")
         if mode in "Ad":
             raise OSError(f"-{mode} is not available in the sandbox")
+        if self.has("I") and self.options["I"].split(" ")[0] not in PROGRAMS:
+            raise OSError(f"the program '{self.options['I']}' of -I is not available in the sandbox")
+        if self.has("missing folder"):
+            self._fail_in_folder(mode)
         if self.has("T"):
             self._read_names(*self.options["T"])
         if mode == "c":
@@ -147,6 +155,19 @@ class Tar:
         if self.failed:
             self.warn("Exiting with failure status due to previous errors")
         return 2 if self.failed else 0
+
+    def _fail_in_folder(self, mode):
+        """Fails, as GNU's does: behind an archive that it has begun to write."""
+        if mode == "c":
+            self._write(self._path(), self._compressed(b""))
+        self.warn(f"{self.options['missing folder']}: Cannot open: No such file or directory")
+        raise OSError("Error is not recoverable: exiting now")
+
+    def _compressed(self, data):
+        kind = self._compression(self._path())
+        if kind == "gz":
+            return _shell_gzip.compressed(data, 6)
+        return bz2.compress(data) if kind == "bz2" else lzma.compress(data) if kind == "xz" else data
 
     def _read_names(self, path, folder):
         if path == "-":
@@ -164,6 +185,8 @@ class Tar:
         for letter, name in COMPRESSIONS.items():
             if self.has(letter):
                 return name
+        if self.has("I"):
+            return PROGRAMS[self.options["I"].split(" ")[0]]
         if self.has("a"):
             return next((name for suffix, name in SUFFIXES.items() if path.endswith(suffix)), "")
         return ""
@@ -173,10 +196,10 @@ class Tar:
             raise UsageError("Cowardly refusing to create an empty archive")
         path = self._path()
         output = io.BytesIO()
-        with tarfile.open(fileobj=output, mode=f"w:{self._compression(path)}", format=self._format()) as archive:
+        with tarfile.open(fileobj=output, mode="w", format=self._format()) as archive:
             for folder, name in self.names:
                 self._add(archive, folder, name)
-        self._write(path, output.getvalue())
+        self._write(path, self._compressed(output.getvalue()))
         if self.has("remove-files"):
             self._remove_added()
 

@@ -40,11 +40,10 @@ _fdatasync, _fsync = os.fdatasync, os.fsync
 _monotonic = time.monotonic
 
 
-class _Data:
+class _Data(_pipes.ReadyEnd):
     """Bytes that a program of a command reads from its standard input."""
 
     __slots__ = ("data", "uses")
-    reads = writes = None
 
     def __init__(self, data):
         self.data, self.uses = data, 1
@@ -60,11 +59,10 @@ class _Data:
         self.uses -= 1
 
 
-class _Captured:
+class _Captured(_pipes.ReadyEnd):
     """Output of a program that another command of the shell takes."""
 
     __slots__ = ("data", "uses")
-    reads = writes = None
 
     def __init__(self):
         self.data, self.uses = bytearray(), 1
@@ -138,7 +136,7 @@ def run(script, args, env, reads_input):
 
 def _read_input():
     pieces, size = [], 0
-    while piece := _pipes.read(0, 65536):
+    while piece := _descriptors.read(0, 65536):
         size += len(piece)
         if size > MAX_DATA_BYTES:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
@@ -149,7 +147,7 @@ def _read_input():
 def _write(fd, data):
     view = memoryview(data)
     while view:
-        view = view[_pipes.write(fd, view) :]
+        view = view[_descriptors.write(fd, view) :]
 
 
 def _next_event(number, process=None):

@@ -79,7 +79,9 @@ NATIVE_ELSEWHERE = frozenset(("_overlapped", "_scproxy", "_winapi", "_wmi", "msv
 
 PROCESS_CALLS = frozenset(("fork", "forkpty", "execv", "execve", "posix_spawn", "posix_spawnp"))
 SIZE_ERRORS = "cannot fit 'int' into an index-sized integer", "Python int too large to convert to C ssize_t"
-NETWORK_FILES = "/socket.py", "/ssl.py", "/_ssl.py"
+NETWORK_FILES = "/ssl.py", "/_ssl.py"
+REFUSALS = frozenset(("refuse_network", "refuse_name"))
+"""Functions of `addresses` that raise for what would leave the session."""
 NO_SSL = "SSL is not supported in Pyodide"
 
 
@@ -171,7 +173,7 @@ def _call_hint(error):
     part = error
     while part is not None and id(part) not in seen:
         seen.add(id(part))
-        if type(part).__name__ in ("gaierror", "herror") or _last_file(part).endswith(NETWORK_FILES):
+        if _last_file(part).endswith(NETWORK_FILES) or _is_refusal(part):
             return NO_NETWORK
         part = part.__cause__ or part.__context__
     if error.errno == errno.ENOENT and _last_file(error) == "<paddock subprocesses>" and not _commands.is_available():
@@ -181,6 +183,11 @@ def _call_hint(error):
         deny("processes")
         return NO_PROCESSES
     return NO_CALL if error.errno == errno.ENOSYS else None
+
+
+def _is_refusal(error):
+    frame = _last_frame(error)
+    return frame is not None and frame.f_code.co_filename == "<paddock addresses>" and frame.f_code.co_name in REFUSALS
 
 
 def _last_file(error):

@@ -1,20 +1,16 @@
 """Pipes between processes and threads. Their descriptors are above those of files."""
 
 import errno
-import io
 import itertools
 import os
-import posix
-import stat
+import select
 
 FIRST_FD = 1 << 16
 MAX_FDS = 1024
 CAPACITY, PIPE_BUF = 65536, 4096
-MAX_RESERVED_BYTES = 1 << 20
-MAX_DEVICE_BYTES = (1 << 25) - 1
+POLLIN, POLLOUT, POLLERR, POLLHUP = select.POLLIN, select.POLLOUT, select.POLLERR, select.POLLHUP
 
-_os_read, _os_write, _os_close, _os_dup, _fdopen = os.read, os.write, os.close, os.dup, os.fdopen
-_set_blocking, _isatty, _fstat, _lseek = os.set_blocking, os.isatty, os.fstat, os.lseek
+_os_read, _os_write, _os_close, _os_dup, _fstat = os.read, os.write, os.close, os.dup, os.fstat
 
 
 class Pipe:
@@ -33,6 +29,20 @@ class End:
 
     def __init__(self, reads=None, writes=None):
         self.reads, self.writes, self.uses = reads, writes, 1
+
+    @property
+    def waited(self):
+        """The objects that notify when this end changes."""
+        return [pipe for pipe in (self.reads, self.writes) if pipe is not None]
+
+    def events(self):
+        """Returns what `poll` would report."""
+        found = 0
+        if self.reads is not None:
+            found |= (POLLIN if self.reads.data else 0) | (POLLHUP if self.reads.writers == 0 else 0)
+        if self.writes is not None:
+            found |= POLLERR if self.writes.readers == 0 else POLLOUT if self.is_writable() else 0
+        return found
 
     def is_readable(self):
         return bool(self.reads.data) or self.reads.writers == 0
@@ -79,11 +89,23 @@ class End:
         return pipe
 
 
-class FileEnd:
+class ReadyEnd:
+    """An end that is always ready."""
+
+    __slots__ = ()
+    waited = ()
+
+    def events(self):
+        return POLLIN | POLLOUT
+
+    def is_readable(self):
+        return True
+
+
+class FileEnd(ReadyEnd):
     """A file that a process has as a standard stream."""
 
     __slots__ = ("fd", "uses", "is_own")
-    reads = writes = None
 
     def __init__(self, fd):
         self.is_own = fd > 2
@@ -100,6 +122,9 @@ class FileEnd:
         if not self.uses and self.is_own:
             _os_close(self.fd)
 
+
+inheritable = set()
+"""The descriptors of this module that a program has made inheritable."""
 
 _fd_numbers = itertools.count(FIRST_FD)
 _sent = {}
@@ -118,37 +143,6 @@ def send(fd):
 def receive(number):
     """Returns a new descriptor for an end that another process sent."""
     return add(_sent.pop(number))
-
-
-class PipeFile(io.RawIOBase):
-    """The file object of a descriptor of this module."""
-
-    def __init__(self, fd, mode, closefd=True):
-        self._fd, self.mode, self.name, self._closefd = fd, mode, fd, closefd
-
-    def fileno(self):
-        self._checkClosed()
-        return self._fd
-
-    def readable(self):
-        return "r" in self.mode
-
-    def writable(self):
-        return "w" in self.mode
-
-    def readinto(self, buffer):
-        data = read(self._fd, len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-    def write(self, data):
-        return write(self._fd, data)
-
-    def close(self):
-        if not self.closed:
-            super().close()
-            if self._closefd:
-                close(self._fd)
 
 
 def _bad_descriptor():
@@ -199,32 +193,11 @@ def close_all(process):
         end.release()
 
 
-def read(fd, length, /):
-    """Read from a file descriptor.  Returns a bytes object."""
-    end = _procs.current().fds.get(fd)
-    if end is not None:
-        return end.read(length)
-    return _os_read(fd, length if length <= MAX_RESERVED_BYTES else _readable_length(fd, length))
-
-
-def _readable_length(fd, length):
-    """Returns a length that a read can give. Python reserves all of it, which `os.read(0, 10**9)` has no memory for."""
-    status = _fstat(fd)
-    if not stat.S_ISREG(status.st_mode):
-        return min(length, MAX_DEVICE_BYTES)
-    return min(length, max(0, status.st_size - _lseek(fd, 0, os.SEEK_CUR)))
-
-
-def write(fd, data, /):
-    """Write a bytes object to a file descriptor."""
-    end = _procs.current().fds.get(fd)
-    return _os_write(fd, data) if end is None else end.write(data)
-
-
 def close(fd):
     """Close a file descriptor."""
     end = _procs.current().fds.pop(fd, None)
     if end is not None:
+        inheritable.discard(fd)
         end.release()
     elif fd < FIRST_FD:
         _os_close(fd)  # others are of another process, whose file objects are freed here
@@ -235,60 +208,26 @@ def dup(fd, /):
     return add(end_of(fd)) if fd in _procs.current().fds else _os_dup(fd)
 
 
-def set_blocking(fd, blocking, /):
-    """Set the blocking mode of the specified file descriptor."""
-    return None if fd in _procs.current().fds else _set_blocking(fd, blocking)
-
-
-def isatty(fd, /):
-    """Return True if the fd is connected to a terminal."""
-    return False if fd in _procs.current().fds else _isatty(fd)
-
-
-def open_end(file, mode="r", buffering=-1, *args, **options):
-    """Opens a descriptor, as `open` does."""
-    if file not in _procs.current().fds:
-        return io.open(file, mode, buffering, *args, **options)
-    raw = PipeFile(file, "w" if "w" in mode else "r", options.pop("closefd", True))
-    if buffering == 0:
-        return raw
-    buffered = (io.BufferedWriter if raw.writable() else io.BufferedReader)(
-        raw, buffering if buffering > 1 else io.DEFAULT_BUFFER_SIZE
-    )
-    return buffered if "b" in mode else io.TextIOWrapper(buffered, *args, **options)
+def require_open(fd):
+    """Raises OSError if a number is no open descriptor of the running process."""
+    if fd in _procs.current().fds:
+        return
+    if fd >= FIRST_FD or fd < 0:
+        raise _bad_descriptor()
+    _fstat(fd)
 
 
 def wait_readable(fds, timeout, also=()):
     """Waits until one of the descriptors can be read or one of the processes in `also` has ended. Returns those."""
     table = _procs.current().fds
     ends = {fd: table[fd] for fd in fds}
-    pipes = [end.reads for end in ends.values() if end.reads]
+    waited = [each for end in ends.values() for each in end.waited]
 
     def find_ready():
-        readable = [fd for fd, end in ends.items() if end.reads is None or end.is_readable()]
+        readable = [fd for fd, end in ends.items() if end.is_readable()]
         return readable + [process for process in also if process.ended]
 
     if timeout is not None and timeout <= 0:
         _sched.yield_now()
         return find_ready()
-    return _procs.wait_until(find_ready, [*pipes, *also], "data in a pipe", _locks.deadline_of(timeout))
-
-
-for name, function in {
-    "read": read,
-    "write": write,
-    "close": close,
-    "dup": dup,
-    "set_blocking": set_blocking,
-    "isatty": isatty,
-    "getpid": _procs.getpid,
-    "getppid": _procs.getppid,
-    "kill": _procs.kill,
-    "waitpid": _procs.waitpid,
-    "wait": _procs.wait,
-    "_exit": _procs.exit_now,
-}.items():
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = "posix"
-    setattr(os, name, function)
-    setattr(posix, name, function)
+    return _procs.wait_until(find_ready, [*waited, *also], "data in a pipe", _locks.deadline_of(timeout))

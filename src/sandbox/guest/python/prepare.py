@@ -23,6 +23,9 @@ MAXSIZE = 2**63 - 1
 """`sys.maxsize` of 64-bit machines. Many programs use it as infinity, and that of 32-bit Wasm is reached soon. C code
 takes sizes up to it, where they are limits."""
 
+SOCKETS = "addresses hosts options endpoints streams messages ancillary socket_type polling".split()
+"""Names of the modules of sockets."""
+
 SECOND_NAMES = ("EWOULDBLOCK", "EDEADLK", "EOPNOTSUPP")
 """Names of errors that `errno.errorcode` has by another one."""
 
@@ -96,6 +99,8 @@ def _extend(sources, preimports, profile, preload=None):
             _names=modules.get("namespaces"),
             _procs=modules.get("processes"),
             _pipes=modules.get("pipes"),
+            _descriptors=modules.get("descriptors"),
+            **{f"_{name}": modules.get(name) for name in SOCKETS},
             _programs=modules.get("program"),
             _commands=modules.get("commands"),
             _locks=modules.get("locks"),

@@ -218,14 +218,17 @@ def notify(waited):
         _sched.wake(thread)
 
 
-def wait_until(is_ready, objects, what, deadline=None):
-    """Waits until `is_ready` returns a true value, which may change when one of the objects notifies. Returns it."""
+def wait_until(is_ready, objects, what, deadline=None, reply=False):
+    """
+    Waits until `is_ready` returns a true value, which may change when one of the objects notifies, or a reply of the host
+    arrives. Returns it.
+    """
     while not (result := is_ready()):
         me = _sched.running[0]
         for each in objects:
             each.waiters.append(me)
         try:
-            in_time = _sched.wait(what, deadline)
+            in_time = _sched.wait(what, deadline, reply)
         finally:
             for each in objects:
                 if me in each.waiters:

@@ -65,7 +65,7 @@ def run_child(argv, env):
     for name in ("argv", "path", "warnoptions"):
         setattr(sys, name, list(getattr(sys, name)))
     sys.excepthook, sys.displayhook = sys.__excepthook__, sys.__displayhook__
-    raw = _pipes.PipeFile(0, "r", closefd=False)
+    raw = _descriptors.PipeFile(0, "r", closefd=False)
     sys.stdin = sys.__stdin__ = io.TextIOWrapper(io.BufferedReader(raw), "utf-8", "surrogateescape", newline="\n")
     sys.stdin.mode = "r"
     is_unbuffered = bool(env.get("PYTHONUNBUFFERED")) or (argv[0][:1] == "-" and "u" in argv[0] if argv else False)
@@ -81,7 +81,7 @@ def run_child(argv, env):
 def _open_output(fd, errors, is_unbuffered):
     if fd not in _procs.current().fds:
         return _runner._open_stream(fd, errors)
-    raw = _pipes.PipeFile(fd, "w", closefd=False)
+    raw = _descriptors.PipeFile(fd, "w", closefd=False)
     stream = io.TextIOWrapper(
         raw if is_unbuffered else io.BufferedWriter(raw),
         "utf-8",

@@ -4,6 +4,7 @@ import errno
 import io
 import os
 import posix
+import select
 import selectors
 import shlex
 import subprocess
@@ -15,32 +16,17 @@ SHELLS = ("sh", "bash")
 SHELL_SYNTAX = frozenset("|&;<>()$`\\*?[]#~=%!{}\n")
 SHELL_OPTIONS = "aefnuvxC"
 NOT_FOUND = 127
+MASKS = {selectors.EVENT_READ: select.POLLIN, selectors.EVENT_WRITE: select.POLLOUT}
 
 
 class _Selector(selectors._BaseSelectorImpl):
     """Waits for pipes."""
 
     def select(self, timeout=None):
-        fds = _procs.current().fds
-        keys = list(self._fd_to_key.values())
-
-        def find_ready():
-            return [(key, key.events) for key in keys if _is_ready(fds.get(key.fd), key.events)]
-
-        pipes = [pipe for key in keys if (end := fds.get(key.fd)) for pipe in (end.reads, end.writes) if pipe]
-        if timeout is not None and timeout <= 0:
-            _sched.yield_now()
-            return find_ready()
-        deadline = _locks.deadline_of(timeout)
-        return _procs.wait_until(find_ready, pipes, "data in a pipe", deadline) or []
-
-
-def _is_ready(end, events):
-    if end is None:
-        return True
-    if events & selectors.EVENT_READ and end.reads and end.is_readable():
-        return True
-    return bool(events & selectors.EVENT_WRITE and end.writes and end.is_writable())
+        keys = self._fd_to_key
+        masks = {fd: sum(MASKS[event] for event in MASKS if key.events & event) for fd, key in keys.items()}
+        found = _polling.wait_for_events(masks, timeout)
+        return [(keys[fd], keys[fd].events) for fd in found]
 
 
 def _get_handles(self, stdin, stdout, stderr):
@@ -104,6 +90,7 @@ def _execute_child(
         fds = dict(_procs.current().fds)
         given = {0: p2cread, 1: c2pwrite, 2: errwrite}
         ends = {number: _pipes.end_of(fd) for number, fd in given.items() if fd != -1}
+        ends.update({fd: _pipes.end_of(fd) for fd in pass_fds if fd in fds and fd not in ends})
         for number in given:
             if number not in ends and number in fds:
                 ends[number] = _pipes.end_of(number)
@@ -236,7 +223,7 @@ def system(command):
     return -status if status < 0 else status << 8
 
 
-_open = types.SimpleNamespace(TextIOWrapper=io.TextIOWrapper, text_encoding=io.text_encoding, open=_pipes.open_end)
+_open = types.SimpleNamespace(TextIOWrapper=io.TextIOWrapper, text_encoding=io.text_encoding, open=_descriptors.open_end)
 for name in ("waitpid", "waitstatus_to_exitcode", "WIFSTOPPED", "WSTOPSIG"):
     setattr(subprocess._del_safe, name, staticmethod(getattr(os, name)))
 subprocess._del_safe.WNOHANG = os.WNOHANG

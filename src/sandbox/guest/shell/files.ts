@@ -3,6 +3,7 @@ import type { FileSystem } from "../emscripten.ts";
 import { toPathError } from "../errno.ts";
 import type { CommandFiles, FileStatus } from "./gnu/command.ts";
 import { defineGlobals } from "../realm.ts";
+import { pathNames, type PatternFiles, type PatternSettings } from "./path_names.ts";
 
 type Options = Parameters<IFileSystem["readFile"]>[1];
 type Contents = string | Uint8Array;
@@ -112,6 +113,11 @@ export class ShellFiles implements IFileSystem {
     return `/${names.join("/")}`;
   }
 
+  /** Returns the paths that match a pattern of the shell, by name. */
+  pathNames(pattern: string, settings: PatternSettings): string[] {
+    return pathNames(pattern, settings, this.#patternFiles);
+  }
+
   /** Returns no paths. No command of the shell needs the whole tree. */
   getAllPaths(): string[] {
     return [];
@@ -146,6 +152,15 @@ export class ShellFiles implements IFileSystem {
     });
   }
 
+  readonly #patternFiles: PatternFiles = {
+    names: (path) => this.#orElse([], () => this.#list(path)),
+    kindOf: (path, { follow }) =>
+      this.#orElse(undefined, () => {
+        const { mode } = follow ? this.#fs.stat(path) : this.#fs.lstat(path);
+        return this.#fs.isDir(mode) ? "directory" : "other";
+      }),
+  };
+
   /** The files, for commands that compute without a pause. */
   readonly forCommands: CommandFiles = {
     status: (path, { follow = true } = {}) =>
@@ -174,8 +189,11 @@ export class ShellFiles implements IFileSystem {
       this.#run("symlink", path, () => this.#fs.symlink(target, this.#requireUnprotected(path))),
     setMode: (path, mode) =>
       this.#run("chmod", path, () => this.#fs.chmod(this.#requireUnprotected(path), mode)),
-    setTime: (path, changedMs) =>
-      this.#run("utime", path, () => this.#fs.utime(this.#requireUnprotected(path), changedMs, changedMs)),
+    setTimes: (path, { accessedMs = null, changedMs = null }) =>
+      this.#run("utime", path, () => {
+        this.#fs.utime(this.#requireUnprotected(path), accessedMs, changedMs);
+        this.#fs.lookupPath(path, { follow: true }).node.ctime = Date.now(); // the interpreter's utime() keeps it
+      }),
     umask: () => this.umask,
     space: () => {
       const { bsize, blocks, bfree, files, ffree } = this.#fs.statfs("/");
@@ -205,6 +223,15 @@ export class ShellFiles implements IFileSystem {
       return work();
     } catch (thrown) {
       throw toPathError(thrown, operation, path);
+    }
+  }
+
+  #orElse<T>(value: T, work: () => T): T {
+    try {
+      return work();
+    } catch (thrown) {
+      if (thrown instanceof this.#fs.ErrnoError) return value;
+      throw thrown;
     }
   }
 
@@ -268,7 +295,7 @@ export class ShellFiles implements IFileSystem {
     };
   }
 
-  #statusOf({ mode, size, mtime, ino: inode }: ReturnType<FileSystem["stat"]>): FileStatus {
+  #statusOf({ mode, size, atime, mtime, ctime, ino: inode }: ReturnType<FileSystem["stat"]>): FileStatus {
     const kind = this.#fs.isDir(mode)
       ? "directory"
       : this.#fs.isLink(mode)
@@ -276,7 +303,8 @@ export class ShellFiles implements IFileSystem {
       : this.#fs.isFile(mode)
       ? "file"
       : "device";
-    return { kind, mode: mode & PERMISSION_BITS, size, changedMs: mtime.getTime(), inode };
+    const [accessedMs, changedMs, statusMs] = [atime.getTime(), mtime.getTime(), ctime.getTime()];
+    return { kind, mode: mode & PERMISSION_BITS, size, changedMs, accessedMs, statusMs, inode };
   }
 
   #list(path: string): string[] {

@@ -9,7 +9,7 @@ import { GNU_NAMES } from "./gnu/gnu_names.ts";
 import { type EngineCommandParts, toEngineCommand } from "./programs/engine_command.ts";
 import { printfCommand } from "./programs/printf_command.ts";
 import { refusingCommands } from "./programs/refused_arguments.ts";
-import { shells } from "./programs/shells.ts";
+import { shells, type StartedShell } from "./programs/shells.ts";
 import { runWithFiles } from "./programs/substitutions.ts";
 import { environmentCommands, systemCommands } from "./programs/system.ts";
 import { timeoutCommand } from "./programs/timeout.ts";
@@ -49,6 +49,9 @@ const ARCHIVE_COMMANDS = [
   "xzcat",
 ];
 
+/** Commands for files of gzip, which another module of the library runs. */
+export const GZIP_COMMANDS = ["gzip", "gunzip", "zcat"];
+
 /** Program that runs `pip`. */
 const PIP = ["-m", "_shell_packages", "pip"];
 
@@ -62,7 +65,7 @@ const YES_BYTES = 131_072;
 export interface CommandParts {
   readonly runPython: (request: ProgramRequest, signal?: AbortNotice) => Promise<ProgramResult>;
   /** Called before a command starts a shell. */
-  readonly onShell: (isCommandString: boolean) => void;
+  readonly onShell: (shell: StartedShell) => void;
   readonly streams: EngineCommandParts["streams"];
   readonly processes: EngineCommandParts["processes"];
 }
@@ -93,9 +96,10 @@ export function createCommands(files: ShellFiles, parts: CommandParts): Command[
     pythonCommand(name, ["-m", "_shell_packages", "script", name])
   );
   const archives = ARCHIVE_COMMANDS.map((name) => pythonCommand(name, ["-m", "_shell_archives", name]));
+  const gzips = GZIP_COMMANDS.map((name) => pythonCommand(name, ["-m", "_shell_gzip", name]));
   const yes = defineCommand("yes", (args) => {
     const words = args[0] === "--" ? args.slice(1) : args;
-    const line = `${words.join(" ") || "y"}\n`;
+    const line = `${words.length > 0 ? words.join(" ") : "y"}\n`;
     const stdout = line.repeat(Math.ceil(YES_BYTES / line.length));
     return Promise.resolve({ stdout, stderr: "", exitCode: SIGPIPE_CODE });
   });
@@ -104,6 +108,7 @@ export function createCommands(files: ShellFiles, parts: CommandParts): Command[
     ...python,
     ...pips,
     ...archives,
+    ...gzips,
     ...shells(onShell),
     timeoutCommand(),
     umaskCommand(files),
@@ -169,6 +174,7 @@ const RARE_COMMANDS: Readonly<Record<RareCommand, true>> = {
   sha384sum: true,
   sha512sum: true,
   shuf: true,
+  split: true,
   sum: true,
   top: true,
   truncate: true,

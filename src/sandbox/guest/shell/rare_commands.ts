@@ -12,6 +12,7 @@ import { pgrep, pkill } from "./jobs/pgrep.ts";
 import { ps } from "./jobs/ps.ts";
 import { top } from "./jobs/top.ts";
 import { csplit } from "./gnu/files/csplit.ts";
+import { split } from "./gnu/files/split.ts";
 import { truncate } from "./gnu/files/truncate.ts";
 import { rg } from "./gnu/ripgrep/ripgrep.ts";
 import { fmt } from "./gnu/text/fmt.ts";
@@ -46,6 +47,7 @@ const COMMANDS = {
   sha384sum,
   sha512sum,
   shuf,
+  split,
   sum,
   top,
   truncate,

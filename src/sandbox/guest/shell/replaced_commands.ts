@@ -12,10 +12,14 @@ const NEW: ReadonlySet<GnuName> = new Set(
 export const REPLACED_COMMANDS: readonly string[] = [
   ...GNU_NAMES.filter((name) => !NEW.has(name)),
   "awk",
+  "gunzip",
+  "gzip",
   "md5sum",
   "od",
   "rg",
   "sha1sum",
   "sha256sum",
+  "split",
   "whoami",
+  "zcat",
 ];

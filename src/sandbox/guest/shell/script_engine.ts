@@ -30,6 +30,7 @@ import { COMMAND_STRING_UNSET_CODE, endAtUnset, keepScope } from "./script/scrip
 import { signalOf } from "./builtins/signal_names.ts";
 import { decodeState, encodeState, type ShellImage } from "./shell_image.ts";
 import type { CommandOutput, ScriptInterpreter, ShellTerminal, TerminalParts } from "./terminal.ts";
+import type { StartedShell } from "./programs/shells.ts";
 import { ShellTraps } from "./traps.ts";
 import { shortLived } from "./script/short_lived.ts";
 
@@ -91,7 +92,7 @@ export class ScriptEngine implements JobEngine {
   #runningState: State | undefined;
   #lastState: State | undefined;
   /** The shell that a command starts, until its script starts. */
-  #startedShell: { readonly isCommandString: boolean } | undefined;
+  #startedShell: StartedShell | undefined;
   /** Functions that a program's shell gets by its variables, until they are defined. */
   #definitions: string;
 
@@ -130,7 +131,7 @@ export class ScriptEngine implements JobEngine {
       customCommands: [
         ...createCommands(files, {
           runPython,
-          onShell: (isCommandString) => this.#startedShell = { isCommandString },
+          onShell: (shell) => this.#startedShell = shell,
           streams,
           processes: {
             list: () => [...shellProcess(this.#runningState), ...jobs.processes()],
@@ -181,7 +182,9 @@ export class ScriptEngine implements JobEngine {
       let options = given;
       if (outer && depth > 0) {
         if (this.#startedShell && isChildProcess(options)) options = countShell(outer, options);
-        bash.state = isChildProcess(options) ? childState(outer, pristine, options) : outer;
+        bash.state = isChildProcess(options)
+          ? { ...childState(outer, pristine, options), isDash: this.#startedShell?.isDash === true }
+          : outer;
       }
       scriptDepth = depth;
       const run = () => runInScope(script, options, scope, depth, ...rest);

@@ -1,6 +1,7 @@
 import { changeArithmetic } from "./arithmetic_changes.ts";
 import { changeArrays } from "./array_changes.ts";
 import { changeErrors } from "./error_changes.ts";
+import { changePatterns } from "./glob_changes.ts";
 import { changeParser } from "./parser_changes.ts";
 import { findName, replace } from "./replace.ts";
 import { changeStreams } from "./stream_changes.ts";
@@ -120,7 +121,7 @@ export function changeEngine(engine: string): string {
   );
   const waiting = replace(ordered, WAIT, "", 1);
   const started = decodeLines(replace(waiting, START, SHOWN_START, 1));
-  const parsed = changeArithmetic(changeParser(changeStreams(started)));
+  const parsed = changeArithmetic(changeParser(changeStreams(changePatterns(started))));
   const changed = changeTrace(changeArrays(transformVariables(changeErrors(parsed))));
   return `${INTEGER_OPERATION}${WITHHOLD}${TRANSFORM}${FLAGS_TEXT}${changed}`;
 }

@@ -40,6 +40,17 @@ const END_LINE = "$1let paddockSkips=false;$5if(paddockSkips)paddockSkips=!$6.en
 const REFUSED =
   /(async function [\w$]+\(([\w$]+),([\w$]+),([\w$]+),[\w$]+,[\w$]+\)\{if\(\2\.coverage\?\.hit\("bash:expansion:error_if_unset"\)[^`]*)`\$\{\3\}: parameter null or not set`;throw new [\w$]+\(1,"",`bash: \$\{([\w$]+)\}\n`\)/g;
 
+/** Matches the end of a command that is only assignments. */
+const ASSIGNED =
+  /(if\(!([\w$]+)\.name\)\{if\(\2\.redirections\.length>0\)\{.{0,500}?expansionStderr="",[\w$]+\("",[\w$]+,)(this\.ctx\.state\.lastExitCode)(?=\)\})/g;
+/** Matches the end of a command whose words expand to nothing. */
+const NOTHING =
+  /(\(this\.ctx,([\w$]+)\.redirections,[\w$]+==="exec"\?.{0,400}?\?\([\w$]+\.finish\(\),[\w$]+\("",)"",(this\.ctx\.state\.lastExitCode)(?=\)\))/g;
+/** Code of a function that tells whether a part of a command runs another command. */
+const SUBSTITUTES = 'const substitutesOfPaddock=(part)=>typeof part==="object"&&part!==null&&' +
+  "(/^(?:Arith)?CommandSubst/.test(part.type)||Object.values(part).some(substitutesOfPaddock));" +
+  'const takeErrorsOfPaddock=(state)=>{const text=state.expansionStderr||"";state.expansionStderr="";return text};';
+
 /** Matches the parameter of a function that has the text of a script. */
 const SCRIPT = /async execInScope\(([\w$]+),/g;
 /** Matches the messages about a script that cannot be parsed. */
@@ -62,6 +73,8 @@ const SYNTAX_TEXT =
  * - An error of arithmetic, a bad substitution or an assignment to a read-only variable ends the line of the script, in the middle of groups and loops.
  * - A variable that must be set ends the script. The hook `onUnset` returns its exit code, or `undefined` if the error
  *   passes on to the script that runs this one by `eval` or `source`.
+ * - Assignments succeed, unless they run a command, whose exit code they have.
+ * - A command whose words expand to nothing prints the errors of its expansions.
  * - Errors of syntax have the line and the unexpected word.
  */
 export function changeErrors(engine: string): string {
@@ -80,7 +93,14 @@ export function changeErrors(engine: string): string {
       "{stderr:`bash: ${$3}: ${$5}\n`})",
     1,
   );
-  const script = findName(refused, SCRIPT).replaceAll("$", "$$$$");
-  const explained = replace(refused, SYNTAX, `$1syntaxOfPaddock($2,${script},$3)`, 2);
-  return `${IS_EXPANSION_ERROR}${SYNTAX_TEXT}${replace(explained, STATEMENTS, END_LINE, 1)}`;
+  const assigned = replace(refused, ASSIGNED, "$1substitutesOfPaddock($2.assignments)?$3:0", 1);
+  const complaining = replace(
+    assigned,
+    NOTHING,
+    "$1takeErrorsOfPaddock(this.ctx.state),substitutesOfPaddock([$2.name,$2.args])?$3:0",
+    1,
+  );
+  const script = findName(complaining, SCRIPT).replaceAll("$", "$$$$");
+  const explained = replace(complaining, SYNTAX, `$1syntaxOfPaddock($2,${script},$3)`, 2);
+  return `${IS_EXPANSION_ERROR}${SUBSTITUTES}${SYNTAX_TEXT}${replace(explained, STATEMENTS, END_LINE, 1)}`;
 }

@@ -94,6 +94,7 @@ export interface BundleEngineOptions {
  * - `set -x` writes all that it writes in bash, when it happens.
  * - With `set -u` a variable that is not set may have a default in a quoted word.
  * - The words of a command do not see the assignments before the command.
+ * - Quoted parts of words match themselves, and the guest looks for the paths that match a pattern.
  * - Redirections join stdout of bytes and stderr of text.
  * - `wait` is left to the guest, which has the exit codes of jobs.
  * - Compression uses another library, as a guest has no Node modules.

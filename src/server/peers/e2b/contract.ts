@@ -4,11 +4,11 @@ import { MAX_TTL_SECONDS } from "../../../wire/limits.ts";
 import { metadataSchema } from "../../../wire/v1_sessions.ts";
 
 const [MAX_VARIABLES, MAX_VARIABLE_CHARACTERS] = [256, 64 * 1024];
-/** Seconds of life of a sandbox whose request states none. */
+/** Seconds of life of a sandbox whose request states no time. */
 export const DEFAULT_TIMEOUT = 15;
-/** Copies that one request makes. */
+/** Copies that a request makes. */
 const MAX_FORKS = 100;
-/** Id of a snapshot: the SHA-256 of its contents. */
+/** Id of a snapshot: the SHA-256 of the contents. */
 export const SNAPSHOT_ID = /^[0-9a-f]{64}$/;
 /** Name of a snapshot: perhaps a team, a name, and perhaps a tag. */
 const SNAPSHOT_NAME = /^([\w.-]+\/)?[\w.-]+(:[\w.-]+)?$/;
@@ -38,7 +38,7 @@ export type ContextBody = z.output<typeof context>;
 const executionError = z.object({ name: z.string(), value: z.string(), traceback: z.string() });
 export type ExecutionError = z.output<typeof executionError>;
 
-/** An object that a program showed, or the value of its last expression, by formats. */
+/** An object that a program showed, or the value of the last expression, by formats. */
 const shownResult = z.looseObject({ text: z.string().optional(), is_main_result: z.boolean() });
 export type ShownResult = z.output<typeof shownResult> & Readonly<Record<string, JsonValue>>;
 
@@ -144,7 +144,7 @@ export type SandboxConnection = z.output<typeof connection>;
 const state = z.enum(["running", "paused"]);
 export type SandboxState = z.output<typeof state>;
 
-/** A sandbox as lists show it. */
+/** A sandbox in the form of lists. */
 export const sandboxInfo = identity.extend({
   startedAt: z.string(),
   endAt: z.string(),
@@ -161,7 +161,7 @@ export type SandboxInfo = z.output<typeof sandboxInfo>;
 export const sandboxMetric = z.looseObject({ timestamp: z.string(), cpuUsedPct: z.number() });
 export type SandboxMetric = z.output<typeof sandboxMetric>;
 
-/** A snapshot as lists show it. */
+/** A snapshot in the form of lists. */
 export const snapshotInfo = z.object({ snapshotID: z.string(), names: z.array(z.string()) })
   .meta({ id: "E2bSnapshot" });
 export type SnapshotInfo = z.output<typeof snapshotInfo>;

@@ -37,7 +37,7 @@ function statusOf(error: ServerError): number {
   return error.code === "invalid" ? 400 : error.status;
 }
 
-/** Reads a JSON body, which may be empty, and validates it. */
+/** Reads and validates a JSON body, which may be empty. */
 export async function readCodeBody<T>(c: AppContext, schema: z.ZodType<T>): Promise<T> {
   const text = await c.req.text();
   let body: unknown = {};

@@ -11,16 +11,16 @@ import { grantOf } from "./sandbox_access.ts";
 import type { E2bSandbox, E2bSandboxes } from "./sandboxes.ts";
 import { fileQueryOf, toHomePath, toUserPath } from "./signed_files.ts";
 
-/** Bytes of the names and values of a file's metadata, each name with the prefix of its attribute. */
+/** Bytes of the names and values of a file's metadata, each name with the prefix of the attribute. */
 const MAX_METADATA_BYTES = 4096;
 const PREFIX = "x-metadata-";
 const ATTRIBUTE = "user.e2b.";
-/** Files with metadata of one sandbox. */
+/** Files with metadata of a sandbox. */
 const MAX_FILES_WITH_METADATA = 1024;
 
 /**
- * Serves `/files` of E2B's agent: reads a file, and writes files of a form or one of a body. A request with a signature has
- * the operation and the path that were signed.
+ * Serves `/files` of E2B's agent: reads a file, and writes files of a form or a file of a body. A request with a signature
+ * has the operation and the path that were signed.
  */
 export function fileRoutes(sandboxes: E2bSandboxes): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
@@ -54,7 +54,7 @@ export function fileRoutes(sandboxes: E2bSandboxes): Hono<AppEnv> {
   }
 }
 
-/** Returns the header by which a browser saves a file under its name, in the form of RFC 6266. */
+/** Returns the header by which a browser saves a file under the file's name, in the form of RFC 6266. */
 function attachment(path: string): string {
   const name = path.split("/").at(-1) ?? "";
   const encoded = encodeURIComponent(name).replace(
@@ -64,7 +64,7 @@ function attachment(path: string): string {
   return `attachment; filename*=UTF-8''${encoded}`;
 }
 
-/** Returns the files of a body: those of a form, or one as it is. */
+/** Returns the files of a body: the files of a form, or the body as a file. */
 async function filesOf(c: AppContext): Promise<{ path: string; contents: Uint8Array }[]> {
   const { path, user } = fileQueryOf(c);
   const type = c.req.header("content-type") ?? "";
@@ -99,7 +99,7 @@ function toUnnamedFile(text: string): File {
   throw new ServerError("malformed", "A file of the form without a name must be UTF-8: give it a name");
 }
 
-/** Unpacks a body that is compressed. Its bytes count as waiting data, and are as many as a body may have. */
+/** Unpacks a compressed body. The bytes count as waiting data, and are bounded like a body. */
 async function unpack(c: AppContext, body: ArrayBuffer): Promise<Uint8Array<ArrayBuffer>> {
   if (c.req.header("content-encoding")?.toLowerCase() !== "gzip") return new Uint8Array(body);
   const memory: Account = c.get("memory");
@@ -161,7 +161,7 @@ const STATUS: Partial<Record<Code, "malformed" | "not_found" | "too_large">> = {
   [Code.ResourceExhausted]: "too_large",
 };
 
-/** Throws an error of the guest as one of the server. */
+/** Throws an error of the guest as an error of the server. */
 function throwFileError(thrown: unknown): never {
   if (!(thrown instanceof ConnectError)) throw thrown;
   throw new ServerError(STATUS[thrown.code] ?? "conflict", thrown.rawMessage, { cause: thrown });

@@ -9,8 +9,8 @@ import type { E2bSnapshots } from "./snapshots.ts";
 import { toTtl } from "./states.ts";
 
 /**
- * Serves copies of sandboxes, running or paused, and of snapshots. The path of a sandbox may name a snapshot by its id or
- * name, so that `Sandbox.fork(name)` of the SDKs opens copies of it.
+ * Serves copies of sandboxes, running or paused, and of snapshots. The path of a sandbox may name a snapshot by id or
+ * name, so that `Sandbox.fork(name)` of the SDKs opens copies of the snapshot.
  */
 export function forkRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots): Hono<AppEnv> {
   const app = new Hono<AppEnv>();

@@ -6,7 +6,7 @@ import type { LiveExecOptions, LiveSession } from "../../sessions/live_session.t
 /** Home directory of E2B's sandboxes. */
 export const E2B_HOME = "/home/user";
 
-/** A session that has E2B's home directory and the environment variables of its sandbox. */
+/** A session that has E2B's home directory and the environment variables of the sandbox. */
 export class HomeSession {
   readonly session: LiveSession;
   /** Environment variables of the sandbox. */
@@ -20,8 +20,8 @@ export class HomeSession {
   #busyMs = 0;
 
   /**
-   * @param options.isPrepared true if the interpreter has the home directory and the variables, as that of an earlier
-   * server
+   * @param options.isPrepared true if the interpreter has the home directory and the variables, as the interpreter of an
+   * earlier server
    * @param options.continues true if the interpreter has the state of another sandbox, which needs only the variables
    */
   constructor(
@@ -48,15 +48,15 @@ export class HomeSession {
   }
 
   /**
-   * Calls back after each program and command, which may have changed files. Returns a function that ends this, and returns
-   * true at its first call.
+   * Calls back after each program and command, which may have changed files. Returns a function that ends the
+   * callbacks, and returns true at the first call.
    */
   onChange(listener: () => void): () => boolean {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Time that its programs and commands have run, in milliseconds. */
+  /** Time that programs and commands of the session have run, in milliseconds. */
   get busyMs(): number {
     return this.#busyMs;
   }
@@ -71,12 +71,12 @@ export class HomeSession {
     return this.#missing !== this.#prepare;
   }
 
-  /** Resolves when none of its programs and commands runs. */
+  /** Resolves when no program or command of the session runs. */
   async whenIdle(): Promise<void> {
     while (this.#running.size > 0) await Promise.allSettled(this.#running);
   }
 
-  /** Makes the home directory and sets the variables, if a new interpreter needs it. */
+  /** Makes the home directory and sets the variables, if a new interpreter needs them. */
   async prepare(): Promise<ExecResult | undefined> {
     const missing = this.#missing;
     if (missing === undefined) return undefined;
@@ -105,7 +105,7 @@ export class HomeSession {
     this.beginAnew();
   }
 
-  /** Makes the home directory and sets the variables before the next program, as the interpreter is a fresh one then. */
+  /** Makes the home directory and sets the variables before the next program, as the interpreter is fresh then. */
   beginAnew(): void {
     this.#missing = this.#prepare;
   }

@@ -1,6 +1,7 @@
 import { ServerError } from "../../http/http_errors.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
-import type { OpenOptions, SessionService } from "../../sessions/session_service.ts";
+import type { OpenOptions } from "../../sessions/session_factory.ts";
+import type { SessionService } from "../../sessions/session_service.ts";
 import { E2B_HOME } from "./home_session.ts";
 import { toSandboxId } from "./sandbox_access.ts";
 import type { SandboxKeys } from "./sandbox_keys.ts";
@@ -22,7 +23,7 @@ export class KeyedSandboxes {
   }
 
   /**
-   * Opens a sandbox. The caller disposes it.
+   * Opens a sandbox. The caller disposes the sandbox.
    *
    * @throws {ServerError} `busy` or `timeout` if no session becomes free.
    */
@@ -33,12 +34,12 @@ export class KeyedSandboxes {
 
   /** Returns a sandbox that an earlier server has saved, if this server continues the sandbox. */
   find(id: string, { owner, keys }: Pick<OpenKeyedOptions, "owner" | "keys">): KeyedSandbox | undefined {
-    const session = this.#sessions.get(id, owner);
+    const session = this.#sessions.directory.get(id, owner);
     return session && this.#add(session, keys);
   }
 
   /**
-   * Opens a copy of a sandbox, with its files and its interpreter's memory.
+   * Opens a copy of a sandbox, with files and the interpreter's memory.
    *
    * @throws {ServerError} as {@linkcode SessionService.fork} does.
    */
@@ -58,13 +59,13 @@ export class KeyedSandboxes {
   }
 }
 
-/** Program that enters the home directory, from which modules are imported. Its value is the path. */
+/** Program that enters the home directory, from which modules are imported. The program's value is the path. */
 const ENTER = `import os, sys
 os.chdir("${E2B_HOME}") if os.path.isdir("${E2B_HOME}") else None
 sys.path.insert(0, os.getcwd())
 os.getcwd()`;
 
-/** Settings by which E2B's routes find the sandbox. Only its disposal ends it. */
+/** Settings by which E2B's routes find the sandbox. Only disposal ends the sandbox. */
 const ATTACHMENT = {
   toText: () =>
     JSON.stringify({
@@ -120,10 +121,11 @@ export class KeyedSandbox implements AsyncDisposable {
   }
 
   /**
-   * Returns a fresh interpreter that has the files. What programs of the sandbox changed in their interpreter has no
-   * effect there. It begins in E2B's home directory, if there is one. The caller disposes it.
+   * Returns a fresh interpreter that has the files. Changes of the sandbox's programs in their interpreter have no
+   * effect there. The interpreter begins in E2B's home directory, if the directory exists. The caller disposes the
+   * interpreter.
    *
-   * @throws {ServerError} `conflict` if the sandbox has what no checkpoint has, such as a thread that runs.
+   * @throws {ServerError} `conflict` if the sandbox has something that no checkpoint can hold, such as a running thread.
    */
   async copyFiles(signal: AbortSignal): Promise<{ session: LiveSession; folder: string }> {
     const { transfers } = this.#sessions;

@@ -9,11 +9,11 @@ export interface PageKey {
 /** A part of a list. */
 export interface ListPage<T> {
   readonly items: readonly T[];
-  /** Headers of its response, with the token of the next page if there is one. */
+  /** Headers of the response, with the token of the next page if there is a next page. */
   readonly headers: Record<string, string>;
 }
 
-/** Returns the page of a list, oldest first, that a query names. A token stays valid when its item is removed. */
+/** Returns the page of a list, oldest first, that a query names. A token stays valid when the token's item is removed. */
 export function pageOf<T>(
   oldestFirst: readonly T[],
   query: PageQuery,

@@ -15,10 +15,10 @@ import { stateRoutes } from "./states.ts";
 
 /**
  * Serves the SDKs of E2B: the API of sandboxes, the agent in each sandbox (`envd`) and the code interpreter. A request
- * names its sandbox by the header `E2b-Sandbox-Id`, by its host name, or by the signature of its URL.
+ * names a sandbox by the header `E2b-Sandbox-Id`, by the host name, or by the signature of the URL.
  */
 export function e2b({ sessions, checkpoints, secret }: PeerServices): Peer {
-  const access = new SandboxAccess(sessions, secret);
+  const access = new SandboxAccess(sessions.directory, secret);
   const sandboxes = new E2bSandboxes(sessions, access);
   const health = new Hono<AppEnv>();
   health.get("/health", async (c, next) => {

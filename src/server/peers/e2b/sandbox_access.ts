@@ -5,14 +5,14 @@ import type { AppContext, RequestGrant } from "../../http/context.ts";
 import { ServerError } from "../../http/http_errors.ts";
 import { SIGNATURE_SEARCH_MS, SIGNATURE_SEARCH_SHARE } from "../../limits.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
-import type { SessionService } from "../../sessions/session_service.ts";
+import type { SessionDirectory } from "../../sessions/session_directory.ts";
 import { fileQueryOf, invalidSignature, SignatureCheck } from "./signed_files.ts";
 
 const SANDBOX_ID = /^[0-9a-f]{48}$/;
 const TOKEN = /^sbx_[0-9a-f]{64}$/;
 /** Separates the tokens of sandboxes from other uses of the server's secret. */
 const PURPOSE = "e2b sandbox token 1:";
-/** Paths that a token of a sandbox opens: those of E2B's agent in it, and of its code interpreter. */
+/** Paths that a token of a sandbox opens: paths of E2B's agent in the sandbox, and of the code interpreter. */
 export const ENVD_PATHS =
   /^\/(health|files|execute|contexts(\/[^/]+(\/restart)?)?|(filesystem\.Filesystem|process\.Process)\/[^/]+)$/;
 const OPERATIONS: Readonly<Record<string, "read" | "write">> = { GET: "read", HEAD: "read", POST: "write" };
@@ -27,11 +27,11 @@ const SANDBOX_HEADER = "e2b-sandbox-id";
 
 const encoder = new TextEncoder();
 
-/** Access to one sandbox, by a secret of the sandbox. */
+/** Access to a sandbox, by a secret of the sandbox. */
 export interface SandboxGrant extends RequestGrant {
   /** The only sandbox that the request may use. */
   readonly sandboxId: string;
-  /** True for the holder of a URL that allows one operation on one path. */
+  /** True for the holder of a URL that allows an operation on a path. */
   readonly isSigned: boolean;
   /** True if the request may also use the API of sandboxes, for this sandbox. Something else then ends the sandbox. */
   readonly isWhole?: boolean | undefined;
@@ -55,20 +55,20 @@ export function e2bAccess(access: SandboxAccess): PeerAccess {
 
 /**
  * Access to single sandboxes of E2B without a token of the server. Each sandbox has a token, derived from the secret of
- * the server and its id, so that nothing of it is stored. With the token, the SDKs send requests and sign URLs.
+ * the server and the sandbox's id, so that no token is stored. With the token, the SDKs send requests and sign URLs.
  */
 export class SandboxAccess {
-  readonly #sessions: Pick<SessionService, "all" | "peek">;
+  readonly #sessions: Pick<SessionDirectory, "all" | "peek">;
   readonly #secret: Uint8Array;
   readonly #tokens = new WeakMap<LiveSession, string>();
   readonly #allowance: Allowance;
 
   /**
-   * @param secret secret of the server, from which the tokens of its sandboxes are derived
+   * @param secret secret of the server, from which the tokens of sandboxes are derived
    * @param options.now milliseconds of a steady clock
    */
   constructor(
-    sessions: Pick<SessionService, "all" | "peek">,
+    sessions: Pick<SessionDirectory, "all" | "peek">,
     secret: Uint8Array,
     { now = () => performance.now() }: { now?: () => number } = {},
   ) {
@@ -83,12 +83,12 @@ export class SandboxAccess {
   }
 
   /**
-   * Returns what a request may use by the token of a sandbox, which it must name, or by a signature, with which it need
-   * not. Without a token or a signature of a sandbox, it is `undefined`.
+   * Returns the access of a request by the token of a sandbox, which the request must name, or by a signature, with which
+   * the request need not name a sandbox. Returns `undefined` without a token or a signature of a sandbox.
    *
-   * @param token token that the request has; the empty string for none
-   * @throws {ServerError} `unauthorized` for a signature that is wrong or has expired; `busy` if too many of those that
-   * name no sandbox were wrong.
+   * @param token token of the request; the empty string for no token
+   * @throws {ServerError} `unauthorized` for a signature that is wrong or has expired; `busy` if too many
+   * signatures that name no sandbox were wrong.
    */
   async findGrant(c: AppContext, token: string): Promise<SandboxGrant | undefined> {
     if (!ENVD_PATHS.test(c.req.path)) return undefined;
@@ -138,12 +138,12 @@ export class SandboxAccess {
 
   #grant(sandboxId: string, { isSigned }: { isSigned: boolean }): SandboxGrant {
     const session = this.#sessions.peek(toSessionId(sandboxId));
-    // the routes report that a sandbox has ended, of which clients with its token may learn
+    // the routes report that a sandbox has ended, which clients with the sandbox's token may learn
     return { owner: session?.owner ?? "", sandboxId, isSigned, isLive: session !== undefined };
   }
 }
 
-/** Time of work for requests without a valid token. Those that turn out to be valid give it back. */
+/** Time of work for requests without a valid token. Valid requests give the time back. */
 class Allowance {
   readonly #now: () => number;
   #leftMs = SIGNATURE_SEARCH_MS;
@@ -155,7 +155,7 @@ class Allowance {
   }
 
   /**
-   * Does a part of the work. Returns its result and the time that it took.
+   * Does a part of the work. Returns the result and the time of the work.
    *
    * @throws {ServerError} `busy` if no time is left.
    */
@@ -182,7 +182,7 @@ class Allowance {
   }
 }
 
-/** Returns the id of the sandbox that a request names by its header or its host name. It may be any text. */
+/** Returns the id of the sandbox that a request names by header or host name. The id may be any text. */
 export function sandboxIdOf(c: AppContext): string | undefined {
   const id = c.req.header(SANDBOX_HEADER) ?? SANDBOX_HOST.exec(c.req.header("host") ?? "")?.[1];
   return id?.toLowerCase();

@@ -4,7 +4,7 @@ import { ServerError } from "../../http/http_errors.ts";
 import type { LiveSession } from "../../sessions/live_session.ts";
 import { ENVD_PATHS, type SandboxGrant, sandboxIdOf, toSandboxId } from "./sandbox_access.ts";
 
-/** Paths that a key opens, with the id of the sandbox in E2B's form or in that of `/v1`, and their methods. */
+/** Paths that a key opens, with the id of the sandbox in E2B's form or in the form of `/v1`, and their methods. */
 const OPEN: readonly (readonly [methods: string, path: RegExp])[] = [
   ["GET POST", /^(?:\/v2)?\/sandboxes$/],
   ["GET DELETE", /^\/sandboxes\/(?<e2b>[^/]+)$/],
@@ -17,7 +17,7 @@ const OPEN: readonly (readonly [methods: string, path: RegExp])[] = [
   ["POST", /^\/v1\/sessions\/(?<v1>[^/]+)\/(?:exec|stream|shell|resume|reset|calls\/[^/]+)$/],
 ];
 
-/** Keys of which each opens one sandbox and nothing else. */
+/** Keys, each of which opens a single sandbox and nothing else. */
 export class SandboxKeys implements PeerAccess {
   readonly tokenHeaders = [];
   readonly #sessions = new Map<string, LiveSession>();
@@ -39,8 +39,8 @@ export class SandboxKeys implements PeerAccess {
   /**
    * Returns the access of a request with a key; `undefined` for a request without a key.
    *
-   * @throws {ServerError} `not_found` if the request names another sandbox; `forbidden` if its path is not one of a
-   * sandbox.
+   * @throws {ServerError} `not_found` if the request names another sandbox; `forbidden` if the path is not a path of
+   * a sandbox.
    */
   findGrant(c: AppContext): Promise<SandboxGrant | undefined> {
     const session = keysOf(c.req.raw.headers).map((key) => this.#sessions.get(key)).find(Boolean);

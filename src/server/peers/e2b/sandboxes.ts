@@ -25,16 +25,16 @@ const stateSchema = z.strictObject({
   ),
 });
 
-/** Settings of a sandbox beside its session. */
+/** Settings of a sandbox beside the session. */
 export type SandboxSettings = Omit<z.output<typeof stateSchema>, "system">;
 
 /** Options of {@linkcode E2bSandboxes.create}. */
 export interface CreateSandboxOptions extends SandboxSettings {
   readonly owner: string;
   readonly metadata: Readonly<Record<string, string>>;
-  /** True if it pauses at the end of its time, in place of ending; `files` if it then keeps its files alone. */
+  /** True if the sandbox pauses at the end of the time, in place of ending; `files` if the pause keeps the files only. */
   readonly pausesAtEnd: PausesAtEnd;
-  /** State that it starts with. */
+  /** State at the start. */
   readonly from?: Checkpoint | undefined;
   readonly signal: AbortSignal;
 }
@@ -49,20 +49,20 @@ export interface ForkSandboxOptions {
 
 /** A snapshot with which sandboxes start. */
 export interface StartState {
-  /** The id or name by which the client knows it. */
+  /** The id or name by which the client knows the state. */
   readonly templateId: string;
   readonly checkpoint: Checkpoint;
-  /** True if it is that of a sandbox with the home directory. */
+  /** True for a state of a sandbox with the home directory. */
   readonly continues: boolean;
 }
 
-/** A sandbox of E2B: a session, and what its clients share. */
+/** A sandbox of E2B: a session, and data that clients share. */
 export class E2bSandbox {
   readonly id: string;
   readonly settings: SandboxSettings;
-  /** Token with which clients reach it, and sign URLs of its files. */
+  /** Token with which clients reach the sandbox, and sign URLs of files. */
   readonly accessToken: string;
-  /** Its first interpreter, whose files are those of the sandbox. */
+  /** First interpreter, which has the files of the sandbox. */
   readonly home: HomeSession;
   readonly files: GuestFiles;
   readonly processes: Processes;
@@ -99,7 +99,7 @@ export class E2bSandbox {
   }
 }
 
-/** The sandboxes of E2B's clients. Each is a session of the server, which counts and ends it. */
+/** The sandboxes of E2B's clients. Each sandbox is a session of the server, which counts and ends the session. */
 export class E2bSandboxes {
   readonly #sessions: SessionService;
   readonly #access: SandboxAccess;
@@ -130,14 +130,14 @@ export class E2bSandboxes {
       const settings = {
         ...parent.settings,
         ttlMs,
-        continues: parent.settings.continues && session.life.hasMemory,
+        continues: parent.settings.continues && session.life.pause.hasMemory,
       };
-      return this.#add(session, settings, { isPrepared: isPrepared && session.life.hasMemory });
+      return this.#add(session, settings, { isPrepared: isPrepared && session.life.pause.hasMemory });
     });
   }
 
   /**
-   * Opens copies of a snapshot, by way of a sandbox that starts with it and then ends.
+   * Opens copies of a snapshot, by way of a sandbox that starts with the snapshot and then ends.
    *
    * @throws {ServerError} as {@linkcode E2bSandboxes.create} and {@linkcode E2bSandboxes.fork} do.
    */
@@ -175,7 +175,7 @@ export class E2bSandboxes {
   }
 
   /**
-   * Returns the sandbox of a request that may use one sandbox only, with further environment variables.
+   * Returns the sandbox of a request that may use a single sandbox only, with further environment variables.
    *
    * @throws {ServerError} `not_found` if the sandbox has ended.
    */
@@ -192,35 +192,35 @@ export class E2bSandboxes {
 
   /** Returns the owner's sandboxes with this metadata, oldest first. */
   list(owner: string, metadata?: Readonly<Record<string, string>>): E2bSandbox[] {
-    return this.#sessions.list(owner, metadata).flatMap((session) => this.#of(session) ?? []);
+    return this.#sessions.directory.list(owner, metadata).flatMap((session) => this.#of(session) ?? []);
   }
 
-  /** Returns the owner's sandbox of an id, if there is one. Throws as {@linkcode SessionService.get} does. */
+  /** Returns the owner's sandbox of an id, if there is such a sandbox. Throws as {@linkcode SessionService.get} does. */
   find(id: string, owner: string): E2bSandbox | undefined {
-    const session = this.#sessions.get(toSessionId(id), owner);
+    const session = this.#sessions.directory.get(toSessionId(id), owner);
     return session && this.#of(session);
   }
 
   /**
-   * Returns the sandbox that a request names by the header `E2b-Sandbox-Id`, by its host name or by a signature;
-   * `undefined` if it names none. With a grant, it is that of the grant.
+   * Returns the sandbox that a request names by the header `E2b-Sandbox-Id`, by the host name or by a signature;
+   * `undefined` if the request names no sandbox. With a grant, returns the sandbox of the grant.
    *
-   * @throws {SandboxGoneError} if it does not exist, is paused, or belongs to another owner.
+   * @throws {SandboxGoneError} if the sandbox does not exist, is paused, or belongs to another owner.
    */
   named(c: AppContext): E2bSandbox | undefined {
     const id = grantOf(c)?.sandboxId ?? sandboxIdOf(c);
     if (id === undefined) return undefined;
     const sandbox = this.find(id, c.get("owner"));
-    const { isPaused, hasMemory } = sandbox?.session.life ?? {};
+    const { isPaused, hasMemory } = sandbox?.session.life.pause ?? {};
     if (sandbox && isPaused && hasMemory && sandbox.settings.resumesOnUse) {
-      sandbox.session.life.endPause();
+      sandbox.session.life.pause.end();
       sandbox.session.life.endAfter(sandbox.settings.ttlMs);
     }
     if (sandbox === undefined || sandbox.session.life.isPaused) throw new SandboxGoneError(id.slice(0, 64));
     return sandbox;
   }
 
-  /** Returns the sandbox of a session, also of one that an earlier server had. */
+  /** Returns the sandbox of a session, also of a session of an earlier server. */
   #of(session: LiveSession): E2bSandbox | undefined {
     const sandbox = this.#sandboxes.get(session);
     if (sandbox || session.attachment === undefined) return sandbox;

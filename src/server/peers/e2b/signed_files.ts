@@ -6,16 +6,16 @@ import { E2B_HOME } from "./home_session.ts";
 
 /** Query of a request to `/files`. */
 export interface FileQuery {
-  /** Path as it is sent, which may be relative to the home directory of the user; empty if there is none. */
+  /** Path in the sent form, which may be relative to the home directory of the user; empty without a path. */
   readonly path: string;
-  /** User for whom the request is; empty for the default one. */
+  /** User of the request; empty for the default user. */
   readonly user: string;
   readonly signature: string | undefined;
   /** Seconds since 1970 after which the signature is void, as they are sent. */
   readonly expiration: string | undefined;
 }
 
-/** A URL that gives its holder one operation on one path. */
+/** A URL that gives the holder an operation on a path. */
 export interface SignedFile {
   readonly path: string;
   readonly operation: "read" | "write";
@@ -26,12 +26,12 @@ export interface SignedFile {
 
 /** The names of {@linkcode FileQuery}. */
 const NAMES = ["path", "username", "signature", "signature_expiration"] as const;
-/** Characters of a path that is signed. Longer ones are those of no file. */
+/** Characters of a signed path. No file has a longer path. */
 const MAX_PATH = 4096;
-/** Base64 of 32 bytes without padding, in its only form. */
+/** Base64 of 32 bytes without padding, in the only valid form. */
 const SIGNATURE = /^v1_([A-Za-z0-9+/]{42}[AEIMQUYcgkosw048])$/;
 const SECONDS = /^(0|[1-9]\d{0,14})$/;
-/** A colon ends a part of the signed text. Only the path, which is its first part, may have one. */
+/** A colon ends a part of the signed text. Only the path, the first part, may have a colon. */
 const USER = /^[^:]{0,64}$/;
 
 const ROOT = "root";
@@ -40,7 +40,7 @@ const ROOT_HOME = "/root";
 /**
  * Returns the query of a request to `/files`.
  *
- * @throws {ServerError} `malformed` if it has a value twice, so that another reader could choose the other one.
+ * @throws {ServerError} `malformed` if the query has a value twice, so that another reader could choose the other value.
  */
 export function fileQueryOf(c: AppContext): FileQuery {
   const { searchParams } = new URL(c.req.url);
@@ -58,7 +58,7 @@ export function toUserPath(path: string, user: string): string {
   return path === "~" || path.startsWith("~/") ? ROOT_HOME + path.slice(1) : `${ROOT_HOME}/${path}`;
 }
 
-/** Returns the path of a file that a form names and its URL does not, in the home directory of the user. */
+/** Returns the path of a file that a form names and the URL does not, in the home directory of the user. */
 export function toHomePath(name: string, user: string): string {
   const isInside = !name.startsWith("/") && !name.startsWith("~") && !name.split("/").includes("..");
   if (isInside) return `${user === ROOT ? ROOT_HOME : E2B_HOME}/${name}`;
@@ -69,8 +69,9 @@ export function toHomePath(name: string, user: string): string {
 }
 
 /**
- * Compares the signature of a request with those of sandboxes. What all of them begin with is hashed once. A signature is
- * the SHA-256 of `path:operation:user:token`, and of `:expiration` if it expires; the SDKs of E2B compute it.
+ * Compares the signature of a request with the signatures of sandboxes. The common beginning is hashed once. A signature
+ * is the SHA-256 of `path:operation:user:token`, and of `:expiration` if the URL expires; the SDKs of E2B compute
+ * signatures.
  */
 export class SignatureCheck {
   readonly #given: Uint8Array;
@@ -84,10 +85,10 @@ export class SignatureCheck {
   }
 
   /**
-   * Checks all of a signature but its secret. Only a check that succeeds computes a hash.
+   * Checks all of a signature but the secret. Only a check that succeeds computes a hash.
    *
    * @param nowSeconds seconds since 1970
-   * @throws {ServerError} `unauthorized` if it has expired or is that of no URL.
+   * @throws {ServerError} `unauthorized` if the signature has expired or belongs to no URL.
    */
   static of(signature: string, file: SignedFile, nowSeconds: number): SignatureCheck {
     const { path, user, expiration } = file;
@@ -95,7 +96,7 @@ export class SignatureCheck {
     const isWhole = path.length <= MAX_PATH && USER.test(user) && SECONDS.test(expiration ?? "0");
     if (given === undefined || !isWhole) throw invalidSignature();
     if (expiration !== undefined && Number(expiration) < nowSeconds) {
-      throw new ServerError("unauthorized", "signature is already expired"); // as E2B states it
+      throw new ServerError("unauthorized", "signature is already expired"); // in E2B's words
     }
     return new SignatureCheck(Uint8Array.fromBase64(given), file);
   }

@@ -13,19 +13,19 @@ import type { E2bSandbox, E2bSandboxes } from "./sandboxes.ts";
 /** Sandbox and name of a snapshot. */
 interface Origin {
   readonly sandboxId: string;
-  /** Its name with its tag, if it has one. */
+  /** Name with the tag, if the snapshot has a name. */
   readonly name: string | undefined;
-  /** True if its memory is that of a sandbox with the home directory. */
+  /** True if the memory comes from a sandbox with the home directory. */
   readonly hasHome: boolean;
 }
 
 /** The state that a sandbox starts with. */
 interface HeldSnapshot extends HeldCheckpoint {
-  /** True if it is that of a sandbox with the home directory. */
+  /** True for a snapshot of a sandbox with the home directory. */
   readonly continues: boolean;
 }
 
-/** A snapshot, as lists show it. */
+/** A snapshot in the form of lists. */
 type Snapshot = StoredCheckpoint & Partial<Origin>;
 
 /** The snapshots of E2B's clients: the checkpoints of each owner, some with names. */
@@ -39,8 +39,8 @@ export class E2bSnapshots {
   }
 
   /**
-   * Keeps the state of a sandbox. A name that another snapshot has becomes that of the new one. `session`: the sandbox's,
-   * or a copy of it.
+   * Keeps the state of a sandbox. The new snapshot takes over a name of another snapshot. `session`: the sandbox's
+   * session, or a copy of that session.
    *
    * @throws {ServerError} as {@linkcode CheckpointService.create} does.
    */
@@ -65,9 +65,9 @@ export class E2bSnapshots {
   }
 
   /**
-   * Returns the state of the owner's snapshot of an id or name for a use; `undefined` if it is a name that none has.
+   * Returns the state of the owner's snapshot of an id or name for a use; `undefined` for a name without a snapshot.
    *
-   * @throws {ServerError} `not_found` if it is an id that none has.
+   * @throws {ServerError} `not_found` for an id without a snapshot.
    */
   hold(owner: string, idOrName: string): HeldSnapshot | undefined {
     const id = this.#idOf(owner, idOrName);
@@ -102,7 +102,7 @@ export class E2bSnapshots {
     return { ...stored, ...this.#origins.get(owner)?.get(stored.id) };
   }
 
-  /** Returns the origins of an owner's snapshots, without those of deleted ones. */
+  /** Returns the origins of an owner's snapshots, without origins of deleted snapshots. */
   #originsOf(owner: string): Map<string, Origin> {
     const kept = new Set(this.#checkpoints.store.list(owner).map(({ id }) => id));
     const all = new Map(this.#origins.get(owner)?.entries().filter(([id]) => kept.has(id)) ?? []);
@@ -119,7 +119,7 @@ export function snapshotRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots)
     const { name, memory } = await readCodeBody(c, snapshotRequest);
     const { session } = sandbox;
     const options = { name: name ?? undefined, memory: memory ?? undefined, signal: c.get("signal") };
-    const { isPaused, hasMemory } = session.life;
+    const { isPaused, hasMemory } = session.life.pause;
     const keepsFiles = isPaused && (options.memory === false || !hasMemory);
     const snapshot = keepsFiles
       ? await keepFiles(sandbox, options)
@@ -127,7 +127,7 @@ export function snapshotRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots)
     return c.json(snapshotBody(snapshot), 201);
   });
 
-  /** Keeps the files of a paused sandbox, by way of a copy that then ends: a paused one has no interpreter. */
+  /** Keeps the files of a paused sandbox, by way of a copy that then ends: a paused sandbox has no interpreter. */
   async function keepFiles(sandbox: E2bSandbox, options: CaptureStateOptions): Promise<Snapshot> {
     const { settings: { ttlMs } } = sandbox;
     const [copy] = await sandboxes.fork(sandbox, { count: 1, ttlMs, signal: options.signal });
@@ -155,7 +155,7 @@ export function snapshotRoutes(sandboxes: E2bSandboxes, snapshots: E2bSnapshots)
   return app;
 }
 
-/** Returns a name with its tag, which is `default` if it states none. */
+/** Returns a name with the tag, which is `default` for a name without a tag. */
 function toTagged(name: string): string {
   return name.includes(":") ? name : `${name}:default`;
 }

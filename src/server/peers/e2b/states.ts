@@ -45,23 +45,23 @@ function addPauseRoutes(app: Hono<AppEnv>, sandboxes: E2bSandboxes): void {
 }
 
 /**
- * Pauses a sandbox when its programs and commands have ended. One that cannot be paused is no conflict for E2B's SDKs,
- * which take that for a pause.
+ * Pauses a sandbox when all programs and commands have ended. A sandbox that cannot be paused gives no conflict error, as
+ * E2B's SDKs take a conflict for a pause.
  *
- * @throws {ServerError} `unavailable` with the reason, if it still runs one or has what no checkpoint has; `not_found` if
- * it ends meanwhile.
+ * @throws {ServerError} `unavailable` with the reason, if a program or command still runs, or the sandbox has something
+ * that no checkpoint can hold; `not_found` if the sandbox ends meanwhile.
  */
 async function pause(
   { home, session }: E2bSandbox,
   { waitMs, memory, signal }: { waitMs: number; memory: boolean; signal: AbortSignal },
 ): Promise<void> {
   using deadline = new Deadline(waitMs, { signal: AbortSignal.any([signal, session.life.endSignal]) });
-  // when the time is up, the session itself states that it is in use
+  // when the time is up, the session states that a program is running
   await abortable(home.whenIdle(), deadline.signal).catch(() => signal.throwIfAborted());
   if (session.ended) throw new ServerError("not_found", "The sandbox has ended");
   if (session.life.isPaused) throw new ServerError("conflict", "The sandbox is paused already");
   try {
-    await session.life.pause({ memory });
+    await session.life.pause.begin({ memory });
   } catch (cause) {
     if (!(cause instanceof ServerError) || cause.code !== "conflict") throw cause;
     throw new ServerError("unavailable", `Cannot pause sandbox: ${cause.message}`, { cause });
@@ -73,15 +73,15 @@ async function resume(
   { home, session: { life } }: E2bSandbox,
   { timeout, memory }: ConnectSandboxRequest,
 ): Promise<void> {
-  if (memory === false || !life.hasMemory) home.beginAnew(); // before a request finds it running
-  await life.resume({ memory: memory ?? true });
+  if (memory === false || !life.pause.hasMemory) home.beginAnew(); // before a request finds the sandbox running
+  await life.pause.resume({ memory: memory ?? true });
   life.endAfter(toTtl(timeout ?? DEFAULT_TIMEOUT));
 }
 
 /**
  * Lets a sandbox live at least that many seconds from now.
  *
- * @throws {ServerError} with the reason of a checkpoint, if this server cannot continue it.
+ * @throws {ServerError} with the reason of a checkpoint, if this server cannot continue the sandbox.
  */
 export function extend({ session }: E2bSandbox, seconds: number): void {
   session.life.requireUsable();

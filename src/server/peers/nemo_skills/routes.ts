@@ -22,7 +22,7 @@ const PREFIX = "nemo:";
 /**
  * Serves NeMo-Skills: `/execute`, where the header `X-Session-ID` names a persistent session, and `/sessions`. When all
  * sessions are in use, the client's longest idle session ends in favour of a new one; `new_session_created` reports
- * that when its name is used again. Another system also uses `/execute`: other requests go to the next route.
+ * the end when the name is used again. Another system also uses `/execute`: other requests go to the next route.
  */
 export function nemoSkills(sessions: SessionService): Peer {
   const app = new Hono<AppEnv>();
@@ -37,7 +37,7 @@ export function nemoSkills(sessions: SessionService): Peer {
     return c.json(await execute(c, sessions, parsed.data));
   });
   app.get("/sessions", (c) => {
-    const own = sessions.list(c.get("owner")).flatMap(
+    const own = sessions.directory.list(c.get("owner")).flatMap(
       ({ name = "", createdAt, life: { usedAt, unusable } }) => {
         const about = {
           backend: "ipython",
@@ -52,7 +52,7 @@ export function nemoSkills(sessions: SessionService): Peer {
   });
   app.delete("/sessions/:name", async (c) => {
     const name = c.req.param("name");
-    const own = sessions.list(c.get("owner")).find((session) => session.name === PREFIX + name);
+    const own = sessions.directory.list(c.get("owner")).find((session) => session.name === PREFIX + name);
     if (!own) throw new ServerError("not_found", `IPython session ${name} not found`);
     await own[Symbol.asyncDispose]();
     return c.json({ message: `IPython session ${name} deleted successfully` });
@@ -99,7 +99,7 @@ async function execute(c: AppContext, sessions: SessionService, request: NemoReq
   }
 }
 
-/** Converts a cell's result as IPython shows it: the output, then the value or the traceback. */
+/** Converts a cell's result to IPython's form: the output, then the value or the traceback. */
 function cellResponse(result: ExecResult, request: NemoRequest, isNew: boolean): NemoResponse {
   const { stdout, stderr, status } = result;
   const options = {
@@ -159,7 +159,7 @@ function shownText(result: ExecResult, verbosity: NemoRequest["traceback_verbosi
   return verbosity === "Plain" ? toPlainTraceback(traceback) : traceback;
 }
 
-/** Removes leading empty lines and ends the text with one line break. */
+/** Removes leading empty lines and ends the text with a single line break. */
 function trimLines(text: string): string {
   const trimmed = text.replace(/^\n+/, "").trimEnd();
   return trimmed === "" ? "" : `${trimmed}\n`;
@@ -189,7 +189,7 @@ function toPlainTraceback(traceback: string): string {
   return lines.some((line) => MARKS.test(line)) ? lines.join("\n") : addCaret(lines).join("\n");
 }
 
-/** Returns a traceback as `python -c` writes it: without lines of code, except for a SyntaxError. */
+/** Returns a traceback in the form of `python -c`: without lines of code, except for a SyntaxError. */
 function toCommandTraceback(stderr: string): string {
   let inFrame = false;
   return stderr.split("\n").map((line) => PLACE.test(line) ? line.replace(/"[^"]*"/, '"<string>"') : line)
@@ -200,7 +200,7 @@ function toCommandTraceback(stderr: string): string {
     }).join("\n");
 }
 
-/** Adds a caret under the first line, the location of a SyntaxError without one. */
+/** Adds a caret under the first line, the location of a SyntaxError without a caret. */
 function addCaret([code = "", ...rest]: string[]): string[] {
   return code.startsWith(" ") ? [code, "    ^", ...rest] : [code, ...rest];
 }

@@ -10,7 +10,7 @@ export const batchRequest = z.object({
   timeout: z.number().positive().max(MAX_TIMEOUT_SECONDS).default(30),
 }).meta({ id: "OpenR1BatchRequest" });
 
-/** Result of one script: exactly one field is `null`. */
+/** Result of a script: exactly one field is `null`. */
 export const scriptResult = z.object({ execution: nullOr(execution), exception_str: z.string().nullable() })
   .meta({ id: "OpenR1ScriptResult" });
 export type ScriptResult = z.output<typeof scriptResult>;

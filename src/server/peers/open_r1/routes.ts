@@ -11,8 +11,8 @@ import { batchRequest, type ScriptResult } from "./contract.ts";
 import { OPEN_R1_OPERATIONS } from "./operations.ts";
 
 /**
- * Serves open-r1's router: `/execute_batch`. Each script runs in its own interpreter; results have the format of E2B's
- * code interpreter.
+ * Serves open-r1's router: `/execute_batch`. Each script runs in a separate interpreter; results have the format of
+ * E2B's code interpreter.
  */
 export function openR1(sessions: SessionService): Peer {
   const app = new Hono<AppEnv>();

@@ -98,7 +98,7 @@ class ChatEpisode implements OpenEnv<ChatAction> {
   }
 }
 
-/** Returns the id of a text that is exactly one token. */
+/** Returns the id of a text that is exactly a single token. */
 function oneId(ids: readonly number[]): readonly number[] {
   return ids.length === 1 ? ids : [];
 }

@@ -25,7 +25,7 @@ const codeState = z.object({
   last_exit_code: z.int(),
 });
 
-/** Exit code of a timeout, as the command `timeout` returns it. */
+/** Exit code of a timeout, as for the command `timeout`. */
 const TIMEOUT_EXIT_CODE = 124;
 
 /** Returns the env kind whose actions are programs. */
@@ -45,7 +45,7 @@ export function codingKind(sessions: SessionService): OpenEnvKind<z.output<typeo
   };
 }
 
-/** An env that runs programs in one interpreter per episode. */
+/** An env that runs programs in an interpreter per episode. */
 class CodingEnv implements OpenEnv<z.output<typeof codeAction>> {
   readonly #sessions: SessionService;
   readonly #owner: string;
@@ -119,7 +119,7 @@ const CONCISE = 0.1;
 const CONCISE_CHARACTERS = 100;
 const UNREADABLE = -0.2;
 
-/** Returns the reward of OpenEnv's coding env, which depends on the text of a program and not on its result. */
+/** Returns the reward of OpenEnv's coding env, which depends on the text of a program and not on the result. */
 function computeCodingReward(code: string, result: ExecResult): number {
   const isDangerous = DANGEROUS.some((pattern) => pattern.test(code));
   const isConcise = [...code.trim()].length <= CONCISE_CHARACTERS;

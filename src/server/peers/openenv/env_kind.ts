@@ -17,7 +17,7 @@ export interface EnvResponse {
 export interface OpenEnv<Action> extends AsyncDisposable {
   /** Starts an episode. */
   reset(data?: z.output<typeof resetData>): Promise<EnvResponse>;
-  /** Steps within `seconds`. Without a reset before, it starts an episode. */
+  /** Steps within `seconds`. Without an earlier reset, a step starts an episode. */
   step(action: Action, seconds?: number): Promise<EnvResponse>;
   /** Returns the state of the episode. */
   state(): object | Promise<object>;
@@ -33,11 +33,11 @@ export interface EpisodeOptions {
 export interface OpenEnvKind<Action = unknown> {
   readonly name: string;
   readonly description: string;
-  /** Schemas of its messages. */
+  /** Schemas of the messages. */
   readonly action: z.ZodType<Action>;
   readonly observation: z.ZodType;
   readonly state: z.ZodType;
-  /** Examples of its messages, for the description of the API. */
+  /** Examples of the messages, for the description of the API. */
   readonly examples: { readonly action: object; readonly observation: object; readonly state: object };
   open(options: EpisodeOptions): OpenEnv<Action>;
 }

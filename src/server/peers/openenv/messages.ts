@@ -37,14 +37,14 @@ const messages = {
   mcp: z.strictObject({ type: z.literal("mcp"), data: z.looseObject({}) }),
 };
 
-/** An env driven by messages, and the schema of its actions. */
+/** An env driven by messages, and the schema of actions. */
 export interface DrivenEnv<Action> {
   readonly env: OpenEnv<Action>;
   readonly action: OpenEnvKind<Action>["action"];
 }
 
 /**
- * Handles one message of a connection and returns the response as text, or `undefined` if the client closes. It never
+ * Handles a message of a connection and returns the response as text, or `undefined` if the client closes. Never
  * rejects: errors are responses.
  */
 export async function handleMessage<Action>(

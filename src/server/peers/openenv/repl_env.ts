@@ -44,7 +44,10 @@ const replReset = z.looseObject({
   expected_answer: z.unknown().optional(),
 });
 
-/** The namespace of an episode, as `_paddock_look` of the prelude returns it. A program can change it for itself. */
+/**
+ * The namespace of an episode, as `_paddock_look` of the prelude returns the namespace. A program can change only the
+ * program's own namespace.
+ */
 const namespaceSchema = z.object({
   names: z.array(z.string()),
   new: z.record(z.string(), z.string()),
@@ -57,7 +60,7 @@ type Namespace = z.output<typeof namespaceSchema>;
 
 const EMPTY: Namespace = { names: [], new: {}, variable: null, ready: false, content: "" };
 
-/** Number of the step that ends an episode without running its code, as in OpenEnv. */
+/** Number of the step that ends an episode without running code, as in OpenEnv. */
 const MAX_ITERATIONS = 30;
 const PREVIEW_CHARACTERS = 500;
 /** Longest text that episodes keep in the memory of the server, in characters. */
@@ -146,7 +149,7 @@ class ReplEpisode {
   }
 }
 
-/** An env that runs programs over a context until one of them gives the final answer. */
+/** An env that runs programs over a context until a program gives the final answer. */
 class ReplEnv implements OpenEnv<ReplAction> {
   readonly #sessions: SessionService;
   readonly #owner: string;
@@ -217,7 +220,7 @@ class ReplEnv implements OpenEnv<ReplAction> {
 
   async state(): Promise<z.output<typeof replState>> {
     if (this.#session === undefined) return this.#episode.state(null);
-    const contents = await this.#session.readFile(CONTEXT_FILE).catch(() => new Uint8Array()); // it was removed
+    const contents = await this.#session.readFile(CONTEXT_FILE).catch(() => new Uint8Array()); // the program has removed the value
     return this.#episode.state(new TextDecoder().decode(contents));
   }
 
@@ -236,7 +239,7 @@ class ReplEnv implements OpenEnv<ReplAction> {
     return episode.response({ ...NOTHING, ...result }, { done: true, hasContext: false });
   }
 
-  /** Returns the namespace, with the names that it has not had before. A program that has broken it gets an empty one. */
+  /** Returns the namespace, with the new names. A program that has broken the namespace gets an empty namespace. */
   async #look(session: LiveSession, before: readonly string[], variable = ""): Promise<Namespace> {
     const code = `_paddock_look(${JSON.stringify(before)}, ${JSON.stringify(variable)})`;
     const result = await session.exec(code, { signal: this.#signal });

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { ExecResult } from "../../../sandbox/contract/exec.ts";
 
-/** Result of a program, as OpenEnv's `repl_env` returns it. */
+/** Result of a program, in the form of OpenEnv's `repl_env`. */
 export const blockResult = z.strictObject({
   stdout: z.string(),
   stderr: z.string(),
@@ -53,7 +53,7 @@ function exceptionOf(exec: ExecResult): string | null {
   return `${type}: ${message}\n${traceback}`;
 }
 
-/** Returns JSON as `json.dumps` of Python writes it. */
+/** Returns JSON in the form of Python's `json.dumps`. */
 function pythonJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(pythonJson).join(", ")}]`;
   if (typeof value === "object" && value !== null) {

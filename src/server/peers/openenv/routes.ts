@@ -20,8 +20,8 @@ import { openEnvOperations } from "./operations.ts";
 import { type DrivenEnv, envErrorMessage, handleMcpText, handleMessage } from "./messages.ts";
 
 /**
- * Serves OpenEnv with one kind of env. Over HTTP, each request has its own env; on the WebSocket `/ws`, each
- * connection has one.
+ * Serves OpenEnv with a single kind of env. Over HTTP, each request has a separate env; on the WebSocket `/ws`, each
+ * connection has an env.
  */
 export function openEnv<Action>(kind: OpenEnvKind<Action>, budgets: Budgets): Peer {
   const app = new Hono<AppEnv>();
@@ -86,16 +86,16 @@ function schema(type: z.ZodType): object {
 
 const NORMAL = 1000;
 const POLICY_VIOLATION = 1008;
-/** Bytes that a client may leave unread while its next message is handled. */
+/** Bytes that a client may leave unread while the client's next message is handled. */
 const SMALL_BYTES = 64 * 1024;
 const POLL_MS = 20;
 /**
- * Characters of a message without memory after which its connection is closed: Deno would read further messages as
- * fast as they come, and each is garbage until it is collected.
+ * Characters of a message without memory after which the connection is closed: Deno would read further messages as
+ * fast as they come, and each message is garbage until the collection.
  */
 const MAX_REFUSED_CHARACTERS = 1024 * 1024;
 
-/** WebSocket connections of a server, each with its own env. */
+/** WebSocket connections of a server, each with a separate env. */
 export class EnvConnections {
   readonly #count: Budget;
   readonly #waiting: Budget;
@@ -105,7 +105,7 @@ export class EnvConnections {
     this.#waiting = budgets.waiting;
   }
 
-  /** Handles the messages of a connection in order, and disposes its env at its end. */
+  /** Handles the messages of a connection in order, and disposes the env at the connection's end. */
   serve<Action>(socket: WebSocket, driven: DrivenEnv<Action>, owner: string): void {
     const slot = this.#takeSlot(socket, owner);
     if (slot === undefined) return;
@@ -149,7 +149,7 @@ export class EnvConnections {
   }
 }
 
-/** A message that waits, and the memory that it takes. */
+/** A waiting message, and the memory of the message. */
 interface Incoming {
   readonly lease: BudgetLease;
   /** Response if there was no memory for the message. */
@@ -158,7 +158,7 @@ interface Incoming {
   readonly handle: () => Promise<string | undefined>;
 }
 
-/** Takes memory for a message. Without memory, the message is dropped and its response is an error. */
+/** Takes memory for a message. Without memory, the message is dropped and the response is an error. */
 function takeMessage<Action>(driven: DrivenEnv<Action>, message: string, memory: Account): Incoming {
   try {
     const lease = memory.take(MEMORY_PER_BYTE * message.length);
@@ -168,7 +168,7 @@ function takeMessage<Action>(driven: DrivenEnv<Action>, message: string, memory:
   }
 }
 
-/** A function of its own: a closure beside the message would keep the message. */
+/** A separate function: a closure beside the message would keep the message. */
 function refusedMessage({ message }: ServerError, memory: Account): Incoming {
   const refusal = envErrorMessage("CAPACITY_REACHED", message);
   return { lease: memory.take(0), refusal, handle: () => Promise.resolve(refusal) };

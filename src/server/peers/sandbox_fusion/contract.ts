@@ -39,7 +39,7 @@ const LANGUAGES = [
 ] as const;
 const EXPECTED = LANGUAGES.map((name) => `'${name}'`).join(", ").replace(/, (?=[^,]*$)/, " or ");
 
-/** Accepts any number, as SandboxFusion does, and clamps it. */
+/** Accepts and clamps any number, as SandboxFusion does. */
 const seconds = z.number().transform((value) => Math.min(Math.max(value, MIN_SECONDS), MAX_TIMEOUT_SECONDS));
 const files = z.record(z.string(), z.base64().meta({ pattern: BASE64 }).nullable()).default({});
 const fetchFiles = z.array(z.string()).max(MAX_FILES).default([]);
@@ -89,7 +89,7 @@ const fetched = z.record(z.string(), z.string()).describe("contents in base64, b
 /** Status of a request. */
 export type RunStatus = z.output<typeof status>;
 
-/** Result of one run. */
+/** Result of a run. */
 const commandResult = z.object({
   status: z.enum(["Finished", "Error", "TimeLimitExceeded"]),
   execution_time: z.number().nullable().describe("seconds"),
@@ -110,7 +110,7 @@ export const programResult = z.object({
 }).meta({ id: "FusionRunResult" });
 export type ProgramResponse = z.output<typeof programResult>;
 
-/** Result of one cell. */
+/** Result of a cell. */
 const cell = z.object({
   stdout: z.string(),
   stderr: z.string(),

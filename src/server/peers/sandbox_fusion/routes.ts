@@ -12,15 +12,15 @@ import { runCells, runProgram, toCellsRefusal, toRefusal } from "./run.ts";
 import { type InSession, submit } from "./submit.ts";
 
 /**
- * Seconds after a request's own timeouts at which it fails with 504. verl gives up 10 s after them and then counts the
- * program as wrong; at 504 it sends the request again.
+ * Seconds after a request's own timeouts at which the request fails with 504. verl gives up 10 s after the timeouts and
+ * then counts the program as wrong; at 504 it sends the request again.
  */
 const PATIENCE_SECONDS = 8;
 
 /**
- * Serves SandboxFusion: `/run_code`, `/run_jupyter`, `/submit` with tests in the body, and `/v1/ping`. Each program has
- * its own interpreter. A request waits for a session until shortly before its client gives up; then, and when a limit
- * of the server is reached, the response is 504, at which SandboxFusion's clients retry.
+ * Serves SandboxFusion: `/run_code`, `/run_jupyter`, `/submit` with tests in the body, and `/v1/ping`. Each program has a
+ * separate interpreter. A request waits for a session until shortly before the client gives up; then, and when a limit of
+ * the server is reached, the response is 504, at which SandboxFusion's clients retry.
  */
 export function sandboxFusion(sessions: SessionService): Peer {
   const app = new Hono<AppEnv>();
@@ -70,7 +70,7 @@ interface InSessionOptions<T> {
   toRefusal: (message: string) => T;
   /** Sum of the request's timeouts, in seconds. */
   timeoutSeconds: number;
-  /** True if `run` runs one program, and does nothing after it. */
+  /** True if `run` runs a single program, and does nothing afterwards. */
   once?: boolean;
 }
 
@@ -98,7 +98,7 @@ export function toWaitMs(timeoutSeconds: number): number {
   return (timeoutSeconds + PATIENCE_SECONDS) * 1000;
 }
 
-/** Returns the error of a program that got its session so late that the client does not wait for its end. */
+/** Returns the error of a program that got a session so late that the client does not wait for the program's end. */
 function outOfTime(waitMs: number): ServerError {
   return new ServerError("timeout", `The program waited for a session and did not end within ${waitMs} ms`, {
     retryAfter: 1,

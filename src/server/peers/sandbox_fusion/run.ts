@@ -26,12 +26,12 @@ const LANGUAGES = ["python", "pytest", "bash"] as const;
 const TESTS = "test_program";
 
 const MIB = 1024 * 1024;
-/** Files whose name contains this are not written. */
+/** Files whose name contains this text are not written. */
 const IGNORED = "IGNORE_THIS_FILE";
 
 type ProgramLanguage = (typeof LANGUAGES)[number];
 
-/** Runs one program. */
+/** Runs a program. */
 export async function runProgram(
   session: LiveSession,
   request: FusionRequest,
@@ -62,7 +62,7 @@ function toCommandResult(result: ExecResult | ShellResult): CommandRunResult {
   };
 }
 
-/** Returns the status of a request from its run. */
+/** Returns the status of a request from the run. */
 function runStatusOf({ status, return_code }: CommandRunResult): RunStatus {
   if (status === "Error") return "SandboxError";
   return status === "Finished" && return_code === 0 ? "Success" : "Failed";
@@ -227,7 +227,10 @@ export async function fetchFiles(
   return Object.fromEntries(found);
 }
 
-/** Copies a guest file from outside the working directory into it. Returns the copy's path, if the file exists. */
+/**
+ * Copies a guest file from outside the working directory into the working directory. Returns the copy's path, if the file
+ * exists.
+ */
 async function copyIn(session: LiveSession, path: string): Promise<string | undefined> {
   const from = path.startsWith("/") ? path : `${HOME}/${path}`;
   const copy = `__import__("shutil").copyfile(*${pythonStr([from, `${HOME}/${COPY}`])})`;

@@ -26,8 +26,8 @@ type StdioTest = z.output<typeof test>;
 export type InSession = <T>(run: (session: LiveSession) => Promise<T>, signal: AbortSignal) => Promise<T>;
 
 /**
- * Runs the program of a completion against the tests of the request, each in its own interpreter. It stops at the
- * first failure unless `run_all_cases` is set.
+ * Runs the program of a completion against the tests of the request, each in a separate interpreter. Stops at
+ * the first failure unless `run_all_cases` is set.
  *
  * @throws {ServerError} `malformed` if the request is not supported; also the errors of sessions.
  */
@@ -95,7 +95,7 @@ function parseJson(text: string): unknown {
   try {
     return parseUntrustedJson(text);
   } catch {
-    return undefined; // the schema refuses it as it is not a list
+    return undefined; // the schema refuses a value that is not a list
   }
 }
 

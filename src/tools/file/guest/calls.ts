@@ -1,6 +1,6 @@
 import { encodeFrame, FrameKind, FrameSplitter } from "../../../sandbox/protocol.ts";
 
-/** Runs one call. */
+/** Runs a call. */
 type Handler = (call: unknown, signal: AbortSignal) => unknown;
 
 /** Options of {@linkcode serveCalls}. */
@@ -53,7 +53,7 @@ async function handleCall(
   }
 }
 
-/** Aborts a call and confirms it to the host, which shows that this process still responds. */
+/** Aborts a call and confirms the abort to the host, which shows that this process still responds. */
 function interrupt(slot: number): void {
   calls.get(slot)?.abort(new DOMException("The call was cancelled", "AbortError"));
   send(FrameKind.done, slot, null);

@@ -374,7 +374,8 @@ shellTest("Session.shell() refuses by name what a shell in the sandbox cannot do
 shellTest("Session.shell() runs each command whose code is left out of the engine", async (session) => {
   for (const name of REPLACED_COMMANDS) {
     const { stdout, stderr } = await session.shell(`${name} --paddock < /dev/null`);
-    assert(stderr.includes(name) || stdout !== "", `${name}: ${stderr}`);
+    const program = name === "gunzip" || name === "zcat" ? "gzip" : name;
+    assert(stderr.includes(program) || stdout !== "", `${name}: ${stderr}`);
   }
 });
 

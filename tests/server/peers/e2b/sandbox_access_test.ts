@@ -93,7 +93,7 @@ Deno.test("each URL that the SDKs of E2B sign is accepted for its operation alon
       assertEquals((await send(server, method as string, url, undefined, named)).status, 502, url);
       assertEquals((await send(server, other as string, url, undefined, named)).status, 401, url);
     }
-    const token = new SandboxAccess(server.sessions, secret).tokenOf(ID);
+    const token = new SandboxAccess(server.sessions.directory, secret).tokenOf(ID);
     const options = { user, ...expiration !== null && { expiration: String(expiration) } };
     const own = sign(token, operation, path, options);
     assertEquals(new URLSearchParams(own).get("signature"), new URLSearchParams(python).get("signature"));
@@ -243,7 +243,7 @@ Deno.test("the token of a sandbox opens that sandbox alone, and only its agent a
     await status("POST", "/execute", { generated_code: "1" }, { ...own, "x-session-id": "s" }),
     422,
   );
-  assertEquals(server.sessions.list("").length, 0);
+  assertEquals(server.sessions.directory.list("").length, 0);
   for (const secret of [one.token, two.token]) {
     assert(!JSON.stringify([records, server.errors.map(String)]).includes(secret));
   }

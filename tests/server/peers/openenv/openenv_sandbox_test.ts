@@ -64,7 +64,7 @@ Deno.test("OpenEnv's routes serve the coding env, with a new env for each reques
     assertEquals(Object.keys(schema), ["action", "observation", "state"]);
     assertEquals(Object.keys(schema.action.properties), ["code", "metadata"]);
     assertEquals((await send("GET", "/ws")).status, 426);
-    assertEquals(sessions.list(""), []);
+    assertEquals(sessions.directory.list(""), []);
   });
 });
 
@@ -232,7 +232,7 @@ Deno.test("/ws gives each connection an env that ends with it", async () => {
     socket.onclose = ({ code }) => resolve(code);
     assertEquals(await closed, 1000);
     assertEquals(responses.map(({ data }) => data.observation.stdout), ["", "7\n"]);
-    while (sessions.list("").length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (sessions.directory.list("").length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
   });
 });
 
@@ -240,7 +240,7 @@ Deno.test("an OpenEnv connection reports an ended session and can be reset", asy
   await using server = served();
   await using connection = connect(codingKind(server.sessions));
   await connection.send({ type: "reset" });
-  await server.sessions.list("")[0]?.[Symbol.asyncDispose]();
+  await server.sessions.directory.list("")[0]?.[Symbol.asyncDispose]();
   assertEquals((await connection.send({ type: "step", data: { code: "1" } })).data.code, "SESSION_ERROR");
   assertEquals((await connection.send({ type: "reset" })).type, "observation");
 });

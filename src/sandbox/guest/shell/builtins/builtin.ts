@@ -35,6 +35,8 @@ export interface ShellState {
   readonly sourceDepth?: number;
   lastExitCode: number;
   currentLine: number;
+  /** True in `sh`. */
+  readonly isDash?: boolean;
   readonly errexitSafe?: boolean;
   inCondition: boolean;
   /** Number of the virtual process: each subshell and substitution has one. */

@@ -75,10 +75,16 @@ export function isSet(state: ShellState, name: string): boolean {
 export const set: Builtin = async ({ args, state, run }) => {
   const rest: string[] = [];
   const listed: string[] = [];
+  let hasOurs = false;
   let at = 0;
   for (; at < args.length; at++) {
     const word = args[at] ?? "";
     if (!/^[-+][a-zA-Z]+$/.test(word)) break;
+    const [unknown] = /[^abefhkmnoptuvxBCEHPT]/.exec(word.slice(1)) ?? [];
+    if (unknown !== undefined) {
+      const usage = "set: usage: set [-abefhkmnptuvxBCEHPT] [-o option-name] [--] [-] [arg ...]";
+      return complained(`set: ${word[0]}${unknown}: invalid option\n${usage}`, 2);
+    }
     const next = args[at + 1];
     const isList = word.endsWith("o") && (next === undefined || /^[-+]/.test(next));
     if (isList) listed.push(word[0] === "-" ? listSetOptions(state) : commandsOfSetOptions(state));
@@ -86,11 +92,17 @@ export const set: Builtin = async ({ args, state, run }) => {
       const name = letter === "o" ? next : LETTERS[letter];
       if (name !== undefined) keepOption(state, name, word[0] === "-");
     }
-    const kept = isList ? word.replace("o", "") : word;
+    const named = word.includes("o") && !isList ? args[++at] ?? "" : undefined;
+    if (named !== undefined && !(named in SET_OPTIONS)) {
+      return complained(`set: ${named}: invalid option name`, 2);
+    }
+    const isOurs = named !== undefined && !(named in state.options);
+    hasOurs ||= isOurs;
+    const kept = isList || isOurs ? word.replace("o", "") : word;
     if (kept.length > 1) rest.push(kept);
-    if (word.includes("o") && !isList) rest.push(args[++at] ?? "");
+    if (named !== undefined && !isOurs) rest.push(named);
   }
-  if (listed.length === 0) return undefined;
+  if (listed.length === 0 && !hasOurs) return undefined;
   const words = [...rest, ...args.slice(at)];
   const result = words.length === 0 ? printed("") : await run("set", words);
   return joined([printed(listed.join("")), result]);

@@ -6,8 +6,12 @@ export interface FileStatus {
   /** Permission bits. */
   readonly mode: number;
   readonly size: number;
-  /** Time of the last change, in milliseconds. */
+  /** Time of the last change of the contents, in milliseconds. */
   readonly changedMs: number;
+  /** Time of the last access, in milliseconds. */
+  readonly accessedMs: number;
+  /** Time of the last change of contents or attributes, in milliseconds. */
+  readonly statusMs: number;
   readonly inode: number;
 }
 
@@ -24,7 +28,8 @@ export interface CommandFiles {
   rename(from: string, to: string): void;
   link(target: string, path: string): void;
   setMode(path: string, mode: number): void;
-  setTime(path: string, changedMs: number): void;
+  /** Sets the times that are given. */
+  setTimes(path: string, times: Partial<Pick<FileStatus, "accessedMs" | "changedMs">>): void;
   /** Permissions that new files do not have. */
   umask(): number;
   /** Sizes of the file system. */

@@ -51,6 +51,10 @@ export function toEngineCommand(
         processes,
         run: async (words, { stdin = "", cwd: folder = cwd, variables, isCaptured = false } = {}) => {
           const [first = "", ...operands] = words.map(unicodeText);
+          if (SHELL_ONLY.has(first)) {
+            printError(`${name}: ‘${first}’: No such file or directory\n`);
+            return { stdout: "", stderr: "", exitCode: 127 };
+          }
           const rest = first === "printf" && operands[0] !== "--" ? ["--", ...operands] : operands; // no builtin
           const options = {
             cwd: folder,
@@ -78,6 +82,13 @@ export function toEngineCommand(
     }
   });
 }
+
+/** Commands that are part of the shell alone, so that another command cannot run them. */
+export const SHELL_ONLY: ReadonlySet<string> = new Set(
+  (". : alias bg bind builtin caller cd command compgen complete compopt declare dirs disown enable eval exec exit " +
+    "export fc fg getopts hash help history jobs let local logout mapfile popd pushd read readarray readonly return " +
+    "set shift shopt source suspend times trap type typeset ulimit umask unalias unset wait").split(" "),
+);
 
 /** Commands that read their stdin only if they need it, so that what they took is known. */
 const STDIN_READERS: ReadonlySet<string> = new Set(

@@ -4,8 +4,15 @@ import { latin1Bytes } from "../files.ts";
 
 const decoder = new TextDecoder();
 
+/** A shell that a command starts. */
+export interface StartedShell {
+  readonly isCommandString: boolean;
+  /** True for `sh`, which is dash on Debian. */
+  readonly isDash: boolean;
+}
+
 /** `bash` and `sh` with options before the program, which become `set`. Those of a login have no effect. */
-export function shells(onShell: (isCommandString: boolean) => void): Command[] {
+export function shells(onShell: (shell: StartedShell) => void): Command[] {
   return ["bash", "sh"].map((name) =>
     defineCommand(name, async (args, { origCommand, stdin }) => {
       if (!origCommand) throw new Error(`'${name}' is not a command of the engine`);
@@ -13,7 +20,7 @@ export function shells(onShell: (isCommandString: boolean) => void): Command[] {
       if (unknown !== undefined) {
         return { stdout: "", stderr: `${name}: ${unknown}: invalid option\n`, exitCode: 2 };
       }
-      onShell(source === "argument");
+      onShell({ isCommandString: source === "argument", isDash: name === "sh" });
       if (source === "stdin") {
         const program = decoder.decode(latin1Bytes(String(stdin ?? "")));
         return await origCommand(["-c", [...settings, program].join("\n"), name, ...rest]);

@@ -59,7 +59,8 @@ export async function withSubstitutions(
     status: (path, options) => {
       const bytes = outputs.get(path);
       if (!bytes) return files.status(path, options);
-      return { kind: "file", mode: 0o600, size: bytes.length, changedMs: Date.now(), inode: 0 };
+      const times = { changedMs: Date.now(), accessedMs: Date.now(), statusMs: Date.now() };
+      return { kind: "file", mode: 0o600, size: bytes.length, ...times, inode: 0 };
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { Command } from "just-bash";
 import { signalOf } from "../builtins/signal_names.ts";
 import { defineCommand } from "../engine.ts";
+import { SHELL_ONLY } from "./engine_command.ts";
 
 const TIMEOUT_USAGE = "Try 'timeout --help' for more information.\n";
 const [TIMED_OUT_CODE, TIMEOUT_FAILED_CODE] = [124, 125];
@@ -42,6 +43,10 @@ export function timeoutCommand(): Command {
     const [duration, ...command] = args.slice(at);
     if (duration === undefined || command.length === 0) return complain("missing operand");
     if (!DURATION.test(duration)) return complain(`invalid time interval '${duration}'`);
+    if (SHELL_ONLY.has(command[0] ?? "")) {
+      const stderr = `timeout: failed to run command ‘${command[0]}’: No such file or directory\n`;
+      return { stdout: "", stderr, exitCode: 127 };
+    }
     const result = await origCommand([duration, ...command]);
     const isKilled = keepsStatus || signal === "KILL" || signal === "9";
     if (result.exitCode !== TIMED_OUT_CODE || !isKilled || !known) return result;

@@ -24,13 +24,13 @@ const HOME = "/home/pyodide";
 const DEFAULT = "e2b:default";
 const [PYTHON, BASH] = ["python", "bash"] as const;
 
-/** State of a context beside its session. */
+/** State of a context beside the context's session. */
 class Context {
   readonly cwd: string;
-  /** Its session in a sandbox. Without one, a context has the server's own home directory. */
+  /** Session of the context in a sandbox. Without a sandbox, a context has the server's own home directory. */
   readonly home: HomeSession | undefined;
   readonly sandbox: E2bSandbox | undefined;
-  /** Keeps the several execs of one request together. */
+  /** Keeps the several execs of a request together. */
   readonly turn = new AdmissionQueue({ slots: 1, queue: MAX_SESSION_WAITING, waitMs: TIMEOUT_MS });
   executions = 0;
 
@@ -42,9 +42,9 @@ class Context {
 }
 
 /**
- * Serves E2B's code interpreter: `/execute`, which streams its response line by line, and `/contexts`. A context is a
+ * Serves E2B's code interpreter: `/execute`, which streams the response line by line, and `/contexts`. A context is a
  * session. The default context of a sandbox is the sandbox's own session. Requests without a sandbox and a context
- * share one default session per token, which may end in favour of another session when none is free.
+ * share a default session per token, which may end in favour of another session when no session is free.
  */
 export function codeInterpreter(sessions: SessionService, sandboxes: E2bSandboxes): PeerRoutes {
   const contexts = new WeakMap<LiveSession, Context>();
@@ -76,7 +76,7 @@ export function codeInterpreter(sessions: SessionService, sandboxes: E2bSandboxe
     const session = await sessions.create({ ...options, idleMs: Infinity });
     const home = new HomeSession(session, sandbox.envVars, { cwd: cwd ?? E2B_HOME });
     contexts.set(session, new Context(cwd ?? E2B_HOME, { home, sandbox }));
-    const end = () => void session[Symbol.asyncDispose]().catch(() => {}); // the service reports it
+    const end = () => void session[Symbol.asyncDispose]().catch(() => {}); // the service reports the error
     sandbox.session.life.endSignal.addEventListener("abort", end, { once: true });
     if (sandbox.session.ended) end();
     const prepared = await home.prepare();
@@ -86,7 +86,7 @@ export function codeInterpreter(sessions: SessionService, sandboxes: E2bSandboxe
   app.get("/contexts", (c) => {
     const sandbox = sandboxes.named(c);
     if (sandbox) register(sandbox);
-    const own = sessions.list(c.get("owner")).filter((session) => {
+    const own = sessions.directory.list(c.get("owner")).filter((session) => {
       const context = contexts.get(session);
       return context !== undefined && context.sandbox === sandbox;
     });
@@ -124,7 +124,7 @@ export function codeInterpreter(sessions: SessionService, sandboxes: E2bSandboxe
     return (await sessions.openUsable(DEFAULT, { ...options, spareMs: 0, endsWithServer: true })).session;
   }
 
-  /** Makes the session of a sandbox its default context. */
+  /** Makes the session of a sandbox the sandbox's default context. */
   function register(sandbox: E2bSandbox): LiveSession {
     const { session, home } = sandbox;
     contexts.getOrInsertComputed(session, () => new Context(E2B_HOME, { home, sandbox }));
@@ -134,7 +134,7 @@ export function codeInterpreter(sessions: SessionService, sandboxes: E2bSandboxe
   function find(c: AppContext, id: string): LiveSession {
     const sandbox = sandboxes.named(c);
     if (sandbox) register(sandbox);
-    const session = sessions.list(c.get("owner")).find((session) => session.id === id);
+    const session = sessions.directory.list(c.get("owner")).find((session) => session.id === id);
     const context = session && contexts.get(session);
     if (context && context.sandbox === sandbox) return session;
     throw new ServerError("not_found", `Context ${id.slice(0, 64)} not found`);
@@ -155,7 +155,7 @@ interface Execution {
   readonly signal: AbortSignal;
 }
 
-/** Runs a program and sends its output, results and errors as lines. */
+/** Runs a program and sends output, results and errors as lines. */
 async function execute(execution: Execution, body: BodyWriter): Promise<void> {
   const { context, variables, signal } = execution;
   const session = context.home ?? execution.session;
@@ -177,7 +177,7 @@ async function execute(execution: Execution, body: BodyWriter): Promise<void> {
   } catch (error) {
     const { message } = toPublicError(error);
     output.flush();
-    // E2B's clients ask whether the sandbox still runs when its connection breaks
+    // E2B's clients ask whether the sandbox still runs when the connection breaks
     if (context.sandbox?.session.ended) throw new SandboxGoneError(context.sandbox.id);
     sendLine({ type: "error", name: "SandboxError", value: message, traceback: message });
   } finally {
@@ -185,7 +185,7 @@ async function execute(execution: Execution, body: BodyWriter): Promise<void> {
   }
 }
 
-/** Runs the program of a request and returns the lines after its output. */
+/** Runs the program of a request and returns the lines after the output. */
 async function runCell(execution: Execution, output: NotebookOutput): Promise<object[]> {
   const { context, session, code, command, signal } = execution;
   const onOutput = (type: string, text: string) => {
@@ -216,7 +216,7 @@ function textResponse(thrown: unknown): Response {
   return new Response(error.message, { status: error.status, headers: toErrorHeaders(error) });
 }
 
-/** Creates a folder in the session and makes it the working directory. */
+/** Creates a folder in the session, and makes that folder the working directory. */
 async function changeDirectory(session: LiveSession, cwd: string): Promise<void> {
   if (cwd === HOME) return;
   const [os, paths] = [`__import__("os")`, pythonStr([cwd])];
@@ -239,7 +239,7 @@ function requirePython(language: string | null | undefined): void {
 }
 
 /**
- * Returns Python code that sets environment variables and sets them back to those of the sandbox, or `undefined` without
+ * Returns Python code that sets environment variables and restores the sandbox's values, or `undefined` without
  * any.
  */
 function toEnvironmentCode(

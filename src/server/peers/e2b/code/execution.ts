@@ -28,7 +28,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   "application/javascript": "javascript",
 };
 
-/** Returns what a program showed, in order, and the value of its last expression, which is its main result. */
+/** Returns the objects that a program showed, in order, and the value of the last expression, which is the main result. */
 export function shownResultsOf(result: ExecResult): ShownResult[] {
   return shownBundlesOf(result).map(({ bundle, isMain }) => {
     const formats: Record<string, JsonValue> = {};

@@ -1,7 +1,7 @@
 /** Time during which adjacent output is joined. */
 const JOIN_MS = 20;
 
-/** Joins adjacent writes of one stream within at most 20 ms, as a notebook does. */
+/** Joins adjacent writes of a stream within at most 20 ms, as a notebook does. */
 export class NotebookOutput {
   readonly #send: (type: string, text: string) => void;
   readonly #room: () => Promise<void> | undefined;

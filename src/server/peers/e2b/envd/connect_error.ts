@@ -12,7 +12,7 @@ const CODES: Partial<Record<ServerError["code"], Code>> = {
   unavailable: Code.Unavailable,
 };
 
-/** Returns an error of the server as one of Connect. */
+/** Returns an error of the server as an error of Connect. */
 export function toConnectError(thrown: unknown): ConnectError {
   if (thrown instanceof ConnectError) return thrown;
   const error = toPublicError(thrown);

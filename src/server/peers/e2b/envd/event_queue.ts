@@ -3,15 +3,15 @@ import type { Account, BudgetLease } from "../../../admission/budget.ts";
 import { STREAM_QUEUE_BYTES } from "../../../limits.ts";
 import { toConnectError } from "./connect_error.ts";
 
-/** Event of a process: a piece of output, or its end. */
+/** Event of a process: a piece of output, or the end. */
 export type ProcessOutput =
   | { readonly stream: "stdout" | "stderr"; readonly bytes: Uint8Array }
   | { readonly exitCode: number; readonly exited: boolean; readonly status: string; readonly error?: string };
 
-/** Memory of a piece of output beside its bytes. */
+/** Memory of a piece of output beside the bytes. */
 const PIECE_BYTES = 64;
 
-/** Output of a process that one client has not read yet. Its bytes count as waiting data of the owner. */
+/** Output of a process that a client has not read yet. The bytes count as waiting data of the owner. */
 export class EventQueue implements Disposable {
   readonly #lease: BudgetLease;
   readonly #onDispose: () => void;
@@ -57,7 +57,7 @@ export class EventQueue implements Disposable {
   }
 
   /**
-   * Returns the output that waits, at least one; none if the signal aborts first.
+   * Returns the waiting output, at least one event; no event if the signal aborts first.
    *
    * @throws {ConnectError} that was added.
    */

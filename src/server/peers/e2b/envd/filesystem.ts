@@ -17,17 +17,17 @@ import {
 } from "./filesystem_pb.ts";
 import type { GuestEntry } from "./guest_files.ts";
 
-/** Owner of all files, as E2B names it. */
+/** Owner of all files, by E2B's name. */
 const USER = "user";
 const TYPES = { file: FileType.FILE, directory: FileType.DIRECTORY, other: FileType.UNSPECIFIED } as const;
 const MAX_DATE_MS = Date.parse("9999-12-31T23:59:59Z");
 /** Milliseconds between two signs of life of a stream. */
 export const STREAM_KEEP_ALIVE_MS = 50_000;
 
-/** A call of a client: its sandbox, and its memory for data that waits. */
+/** A call of a client: the sandbox, and the memory for waiting data. */
 export interface EnvdCall {
   readonly sandbox: E2bSandbox;
-  /** User for whom it is; empty for the default one. */
+  /** User of the call; empty for the default user. */
   readonly user: string;
   readonly memory: Account;
 }
@@ -133,7 +133,7 @@ async function toEvents(
   }));
 }
 
-/** Returns a time that a message can have: programs can set that of a file to any value. */
+/** Returns a time that a message can have: programs can set the time of a file to any value. */
 function toMs(ns: number): number {
   return Math.trunc(Math.min(Math.max(ns / 1e6, 0), MAX_DATE_MS));
 }

@@ -5,7 +5,7 @@ import { MAX_FOLDER_ENTRIES } from "../../../../wire/limits.ts";
 import { E2B_HOME, type HomeSession } from "../home_session.ts";
 import GUEST_FILES from "./guest_files.py" with { type: "text" };
 
-/** A file, folder or link, as the guest reports it. */
+/** A file, folder or link, in the guest's report. */
 export type GuestEntry = z.output<typeof entrySchema>;
 
 /** A change below a watched folder is found by comparing these. */
@@ -68,7 +68,7 @@ export class GuestFiles {
     return (await this.#ask({ action: "stat", path }, oneSchema)).entry;
   }
 
-  /** Lists a folder to a depth, each folder before its entries, in the order of their names. */
+  /** Lists a folder to a depth, each folder before the folder's entries, in the order of names. */
   async list(path: string, depth: number): Promise<GuestEntry[]> {
     const request = {
       action: "list",
@@ -79,7 +79,7 @@ export class GuestFiles {
     return (await this.#ask(request, manySchema)).entries;
   }
 
-  /** Returns a folder's full path and the state of what is in it. */
+  /** Returns a folder's full path and the state of the folder's content. */
   async snapshot(path: string, recursive: boolean): Promise<z.output<typeof snapshotSchema>> {
     return await this.#ask({ action: "snapshot", path, recursive, ...this.#limits() }, snapshotSchema);
   }
@@ -96,7 +96,7 @@ export class GuestFiles {
     await this.#ask({ action: "remove", path }, doneSchema, { isChange: true });
   }
 
-  /** Reads a file. Its copy needs as much of the space of the session again. */
+  /** Reads a file. The copy needs as much of the session's space again. */
   async read(path: string): Promise<Uint8Array> {
     const copy = newCopy();
     const files: Record<string, Uint8Array> = {};
@@ -132,7 +132,7 @@ export class GuestFiles {
     if (paths.some((path) => String(path).length > MAX_PATH)) {
       throw new ConnectError(`a path must have at most ${MAX_PATH} characters`, Code.InvalidArgument);
     }
-    // JSON texts are Python literals too. The names of the code are not those of the session.
+    // JSON texts are Python literals too. The names of the code are not names of the session.
     const text = JSON.stringify(JSON.stringify(request));
     const names = `{"__name__": "paddock_files", "HOME": ${JSON.stringify(E2B_HOME)}, "REQUEST": ${text}}`;
     const code = `exec(${JSON.stringify(GUEST_FILES)}, ${names})`;

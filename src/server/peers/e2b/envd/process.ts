@@ -94,7 +94,7 @@ function noTerminal(): ConnectError {
   return new ConnectError("the shell of a session has no terminal (PTY)", Code.Unimplemented);
 }
 
-/** True if a call ended because its time is over. */
+/** True if a call ended because the time is over. */
 function isLate({ reason }: AbortSignal): boolean {
   return reason instanceof ConnectError && reason.code === Code.DeadlineExceeded;
 }

@@ -7,7 +7,7 @@ import { toConnectError } from "./connect_error.ts";
 import { EventQueue, type ProcessOutput } from "./event_queue.ts";
 import { E2B_HOME, type HomeSession } from "../home_session.ts";
 
-/** A command, as a client states it. */
+/** A command, in the client's form. */
 export interface CommandConfig {
   readonly cmd: string;
   readonly args: readonly string[];
@@ -18,24 +18,24 @@ export interface CommandConfig {
 /** Options of {@linkcode Processes.start}. */
 export interface StartOptions {
   readonly tag?: string | undefined;
-  /** True if it reads input, which its clients send. */
+  /** True if the command reads input, which clients send. */
   readonly stdin: boolean;
   readonly timeoutMs?: number | undefined;
   /** Memory of the owner, which input and unread output take. */
   readonly memory: Account;
 }
 
-/** Commands of one sandbox that run or wait. */
+/** Commands of a sandbox that run or wait. */
 const MAX_PROCESSES = 64;
 /** Names of variables that a shell has. */
 const SHELL_NAME = /^[A-Za-z_]\w*$/;
 const MAX_STDIN_BYTES = 4 * 1024 * 1024;
-/** Milliseconds without further input after which a command runs with the input that it has. */
+/** Milliseconds without further input after which a command runs with the input so far. */
 const STDIN_QUIET_MS = 500;
 
 /**
- * A command of a sandbox. The shell runs one command at a time, so it may wait for others. It reads its input as a
- * whole: it starts when the input is closed, or when some has come and no more follows.
+ * A command of a sandbox. The shell runs one command at a time, so a command may wait for others. A command reads
+ * input as a whole, and starts when the input is closed, or when no more input follows the first input.
  */
 export class ShellProcess {
   readonly pid: number;
@@ -59,14 +59,14 @@ export class ShellProcess {
     if (!stdin) this.#inputReady.resolve();
   }
 
-  /** Returns a queue of its further output, which the caller disposes. */
+  /** Returns a queue of further output, which the caller disposes. */
   subscribe(memory: Account): EventQueue {
     const queue = new EventQueue(memory, () => this.#queues.delete(queue));
     this.#queues.add(queue);
     return queue;
   }
 
-  /** @throws {ConnectError} if it reads no more input, or has too much of it. */
+  /** @throws {ConnectError} if the command reads no more input, or has too much input. */
   write(data: Uint8Array): void {
     if (this.#isInputClosed) {
       throw new ConnectError("the stdin of the process is closed", Code.FailedPrecondition);
@@ -81,20 +81,20 @@ export class ShellProcess {
     this.#quietTimer = setTimeout(() => this.closeInput(), STDIN_QUIET_MS);
   }
 
-  /** Ends its input, so that it runs. */
+  /** Ends the input, so that the command runs. */
   closeInput(): void {
     this.#isInputClosed = true;
     clearTimeout(this.#quietTimer);
     this.#inputReady.resolve();
   }
 
-  /** Ends it. */
+  /** Ends the command. */
   kill(): void {
     this.#kill.abort(new DOMException("The process is killed", "AbortError"));
     this.closeInput();
   }
 
-  /** Runs it to its end, which its clients learn. */
+  /** Runs the command to the end, and tells the clients. */
   async run(home: HomeSession, timeoutMs: number): Promise<void> {
     const signal = AbortSignal.any([this.#kill.signal, home.session.life.endSignal]);
     const onEnd = () => this.#inputReady.resolve();
@@ -159,7 +159,7 @@ export class Processes {
     const process = new ShellProcess(++this.#lastPid, config, options);
     this.#byPid.set(process.pid, process);
     const timeoutMs = Math.min(options.timeoutMs ?? MAX_TIMEOUT_MS, MAX_TIMEOUT_MS);
-    // the caller subscribes before it runs
+    // the caller subscribes before the command runs
     queueMicrotask(() =>
       void process.run(this.#home, timeoutMs).finally(() => this.#byPid.delete(process.pid))
     );
@@ -180,7 +180,9 @@ export class Processes {
   }
 }
 
-/** Returns the command line of a command in its own directory, with the variables of its sandbox and its own. */
+/**
+ * Returns the command line of a command in the command's directory, with the variables of the sandbox and of the command.
+ */
 export function toCommandLine(
   { cmd, args, envs, cwd = "" }: CommandConfig,
   sandboxEnvs: Readonly<Record<string, string>>,

@@ -22,7 +22,7 @@ import { type EnvdCall, filesystemService } from "./filesystem.ts";
 import { Process } from "./process_pb.ts";
 import { processService } from "./process.ts";
 
-/** Bytes of one message of a client. */
+/** Bytes of a message of a client. */
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 
 const callKey = createContextKey<EnvdCall | undefined>(undefined);
@@ -77,7 +77,7 @@ interface StreamOptions {
 }
 
 /**
- * Returns a response that breaks when its sandbox ends, as a connection to E2B does: clients then ask whether the
+ * Returns a response that breaks when the sandbox ends, as a connection to E2B does: clients then ask whether the
  * sandbox still runs.
  */
 function toStreamed(response: Response, { sandbox, onCancel }: StreamOptions): Response {

@@ -8,11 +8,11 @@ export interface FileEvent {
   /** Path relative to the folder. */
   readonly name: string;
   readonly type: EventType;
-  /** Full path, if it still exists. */
+  /** Full path, if the entry still exists. */
   readonly path: string | undefined;
 }
 
-/** Watchers of one sandbox. */
+/** Watchers of a sandbox. */
 const MAX_WATCHERS = 16;
 /** Changes that wait for a client; later ones are dropped. */
 const MAX_EVENTS = 10_000;
@@ -20,22 +20,22 @@ const MAX_EVENTS = 10_000;
 interface WatcherOptions {
   readonly path: string;
   readonly recursive: boolean;
-  /** Called once, when it ends. */
+  /** Called once, when the watcher ends. */
   readonly onEnd: () => void;
 }
 
 type Snapshot = ReadonlyMap<string, SnapshotEntry>;
 
 /**
- * A watched folder. Files change only while a program, a command or a request runs in the session, so it compares what
- * was there before and after each.
+ * A watched folder. Files change only while a program, a command or a request runs in the session, so the watcher
+ * compares the folder before and after each.
  */
 class Watcher implements Disposable {
   readonly #files: GuestFiles;
   readonly #path: string;
   readonly #recursive: boolean;
   readonly #stop: () => void;
-  /** True if its client wants to know what a changed entry is. */
+  /** True if the client requests information on changed entries. */
   includeEntry = false;
   #snapshot: Snapshot = new Map();
   #root = "";
@@ -132,7 +132,7 @@ export class Watchers {
     }
   }
 
-  /** Opens a watcher and returns its id. */
+  /** Opens a watcher and returns the watcher's id. */
   async create(options: { path: string; recursive: boolean }): Promise<string> {
     const watcher = await this.open(options);
     const id = crypto.randomUUID();

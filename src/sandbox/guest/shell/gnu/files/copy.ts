@@ -169,7 +169,7 @@ class Copier {
       if (!old || this.#keepsMode) {
         files.setMode(path, this.#keepsMode ? status.mode : status.mode & 0o777 & ~files.umask());
       }
-      if (this.#keepsTime) files.setTime(path, status.changedMs);
+      if (this.#keepsTime) files.setTimes(path, status);
     } catch (error) {
       this.complain(`preserving times for ${quoted(name)}: ${errorText(error)}`);
     }
@@ -208,7 +208,7 @@ class Copier {
       else if (!old || options.has("remove-destination")) {
         files.setMode(to, status.mode & 0o777 & ~files.umask());
       }
-      if (this.#keepsTime) files.setTime(to, status.changedMs);
+      if (this.#keepsTime) files.setTimes(to, status);
     } catch (error) {
       const message = error instanceof UsageError ? error.message : errorText(error);
       this.complain(`cannot create regular file ${quoted(name)}: ${message}`);

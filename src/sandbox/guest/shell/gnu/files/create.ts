@@ -1,4 +1,12 @@
-import { type CommandFiles, errorText, type GnuCommand, pathOf, statusOf, UsageError } from "../command.ts";
+import {
+  type CommandFiles,
+  errorText,
+  type FileStatus,
+  type GnuCommand,
+  pathOf,
+  statusOf,
+  UsageError,
+} from "../command.ts";
 import { parseDate } from "../date.ts";
 import { parseOptions } from "../options.ts";
 import { zoneOf } from "../time_zone.ts";
@@ -82,18 +90,20 @@ export const rmdir: GnuCommand = (args, { files, cwd, print, warn }) => {
   return failed ? 1 : 0;
 };
 
-/** `touch` of GNU coreutils 9.1. Files have one time, which is that of their last change. */
+/** `touch` of GNU coreutils 9.1. */
 export const touch: GnuCommand = (args, context) => {
   const options = parseOptions(args, "a:c,no-create:d,date=:f:h,no-dereference:m:r,reference=:t=:time=");
   const { files, cwd, warn } = context;
   refuse(options, ["h"]);
   if (options.operands.length === 0) throw new UsageError("missing file operand");
-  const timeMs = timeOf(options.value("d"), options.value("t"), options.value("r"), context);
+  const times = timesOf(options.value("d"), options.value("t"), options.value("r"), context);
   const word = options.value("time");
-  const changesAccessOnly =
-    options.given.some(({ name, value }) =>
-      name === "a" || name === "time" && /^(?:access|atime|use)$/.test(value)
-    ) && !options.has("m");
+  const isGiven = (letter: string, words: RegExp) =>
+    options.given.some(({ name, value }) => name === letter || name === "time" && words.test(value));
+  const [setsAccess, setsChange] = [
+    isGiven("a", /^(?:access|atime|use)$/),
+    isGiven("m", /^(?:modify|mtime)$/),
+  ];
   if (word !== undefined && !/^(?:access|atime|use|modify|mtime)$/.test(word)) {
     throw new UsageError(`invalid argument ${quoted(word)} for '--time'`);
   }
@@ -106,9 +116,12 @@ export const touch: GnuCommand = (args, context) => {
         if (options.has("c")) continue;
         if (name.endsWith("/") || name === "") throw new UsageError("No such file or directory");
         files.write(path, new Uint8Array(0));
-        if (changesAccessOnly) continue;
       } else if (name.endsWith("/") && status.kind !== "directory") throw new UsageError("Not a directory");
-      if (!changesAccessOnly && status?.kind !== "device") files.setTime(path, timeMs);
+      if (status?.kind === "device") continue;
+      files.setTimes(path, {
+        ...(setsAccess || !setsChange) && { accessedMs: times.accessedMs },
+        ...(setsChange || !setsAccess) && { changedMs: times.changedMs },
+      });
     } catch (error) {
       const isUsage = error instanceof UsageError;
       warn(
@@ -122,28 +135,32 @@ export const touch: GnuCommand = (args, context) => {
   return failed ? 1 : 0;
 };
 
-function timeOf(
+function timesOf(
   date: string | undefined,
   stamp: string | undefined,
   reference: string | undefined,
   context: Parameters<GnuCommand>[1],
-): number {
+): Pick<FileStatus, "accessedMs" | "changedMs"> {
   const zone = zoneOf(context);
-  let nowMs = Date.now();
+  const nowMs = Date.now();
+  let times = { accessedMs: nowMs, changedMs: nowMs };
   if (stamp !== undefined && (date !== undefined || reference !== undefined)) {
     throw new UsageError("cannot specify times from more than one source");
   }
   if (reference !== undefined) {
     try {
-      nowMs = context.files.status(pathOf(context.cwd, reference)).changedMs;
+      const { accessedMs, changedMs } = context.files.status(pathOf(context.cwd, reference));
+      times = { accessedMs, changedMs };
     } catch (error) {
       fail(`failed to get attributes of ${quoted(reference)}: ${errorText(error)}`);
     }
   }
   if (date !== undefined) {
-    return parseDate(date, nowMs, zone) ?? fail(`invalid date format ${quoted(date)}`);
+    const read = (beforeMs: number) =>
+      parseDate(date, beforeMs, zone) ?? fail(`invalid date format ${quoted(date)}`);
+    return { accessedMs: read(times.accessedMs), changedMs: read(times.changedMs) };
   }
-  if (stamp === undefined) return nowMs;
+  if (stamp === undefined) return times;
   const [, century, short, rest = "", second = "00"] =
     /^(?:(\d\d)?(\d\d))?(\d{8})(?:\.(\d\d))?$/.exec(stamp) ?? [];
   const year = short === undefined
@@ -153,7 +170,8 @@ function timeOf(
   const timeMs = month === undefined
     ? undefined
     : parseDate(`${year}-${month}-${day} ${hour}:${minute}:${second}`, nowMs, zone);
-  return timeMs ?? fail(`invalid date format ${quoted(stamp)}`);
+  const stampMs = timeMs ?? fail(`invalid date format ${quoted(stamp)}`);
+  return { accessedMs: stampMs, changedMs: stampMs };
 }
 
 const LN_OPTIONS =

@@ -1,4 +1,5 @@
 import type { FileStatus } from "../command.ts";
+import { formatDate } from "../date.ts";
 import type { Zone } from "../time_zone.ts";
 
 /** The user and the group that own all files. */
@@ -73,7 +74,8 @@ export function formatStatus(
   status: FileStatus,
   zone: Zone,
 ): string | undefined {
-  const time = () => timeParts(status.changedMs, zone);
+  const timeMs = timeOf(status, directive);
+  const time = () => timeParts(timeMs, zone);
   switch (directive) {
     case "s":
       return String(status.size);
@@ -100,8 +102,14 @@ export function formatStatus(
     case "t":
       return longTime(time());
     default:
-      return /^[ACT]./.test(directive) ? timeField(directive.slice(1), status.changedMs, time()) : undefined;
+      return /^[ACT]./.test(directive) ? timeField(directive.slice(1), timeMs, zone) : undefined;
   }
+}
+
+/** Returns the time that a directive such as `%a`, `%Cc` or `%T@` names. */
+function timeOf({ accessedMs, changedMs, statusMs }: FileStatus, directive: string): number {
+  if (/^(?:a$|A.)/.test(directive)) return accessedMs;
+  return /^(?:c$|C.)/.test(directive) ? statusMs : changedMs;
 }
 
 /** `ctime` with a fraction of the second, as `find` prints it. */
@@ -111,7 +119,8 @@ function longTime({ weekday, monthName, day, hour, minute, second, nanoseconds, 
   } ${hour}:${minute}:${second}.${nanoseconds}0 ${year}`;
 }
 
-function timeField(letter: string, timeMs: number, parts: TimeParts): string | undefined {
+function timeField(letter: string, timeMs: number, zone: Zone): string | undefined {
+  const parts = timeParts(timeMs, zone);
   const seconds = `${parts.second}.${parts.nanoseconds}0`;
   const fields: Readonly<Record<string, string>> = {
     "@": `${Math.floor(timeMs / 1000)}.${parts.nanoseconds}0`,
@@ -133,9 +142,8 @@ function timeField(letter: string, timeMs: number, parts: TimeParts): string | u
     Z: parts.zone,
     z: parts.offset,
     w: String(parts.weekday),
-    c: longTime(parts),
     X: `${parts.hour}:${parts.minute}:${seconds}`,
     R: `${parts.hour}:${parts.minute}`,
   };
-  return fields[letter];
+  return fields[letter] ?? (/[A-Za-z]/.test(letter) ? formatDate(`%${letter}`, timeMs, zone) : undefined);
 }

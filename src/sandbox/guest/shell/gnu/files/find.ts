@@ -209,7 +209,7 @@ class ExpressionParser {
   }
 
   #parseNot(): Test {
-    if (this.#take("!", "-not")) {
+    if (this.#take("!", "-!", "-not")) {
       const test = this.#parseNot();
       return async (visit) => !await test(visit);
     }
@@ -310,8 +310,11 @@ class ExpressionParser {
   #statusTest(name: string): Test | undefined {
     const search = this.#search;
     const { context: { files, cwd } } = search;
-    const time = /^-(?:[acm])(time|min)$/.exec(name);
-    if (time) return timeTest(this.#argument(name), name, time[1] === "time" ? DAY_MS : 60_000, search);
+    const [, kind = "", unit] = /^-([acm])(time|min)$/.exec(name) ?? [];
+    if (unit !== undefined) {
+      const settings = { unitMs: unit === "time" ? DAY_MS : 60_000, timeOf: timeReader(kind), search };
+      return timeTest(this.#argument(name), name, settings);
+    }
     if (/^-(?:[ac]?newer|newer[aBcm][aBcmt])$/.test(name)) return this.#newerTest(name);
     switch (name) {
       case "-type":
@@ -381,16 +384,18 @@ class ExpressionParser {
     const { context } = this.#search;
     const { files, cwd } = context;
     const argument = this.#argument(name);
-    if (name.endsWith("t") && name.length === 8) {
+    const [, own = name.charAt(1), other = "m"] = /^-newer(.)(.)$/.exec(name) ?? [];
+    const [timeOf, referenceTimeOf] = [timeReader(own), timeReader(other)];
+    if (other === "t") {
       const time = parseDate(unicodeText(argument), Date.now(), zoneOf(context));
       if (time === undefined) {
         fail(`I cannot figure out how to interpret ‘${unicodeText(argument)}’ as a date or time`);
       }
-      return ({ status }) => status.changedMs > time;
+      return ({ status }) => timeOf(status) > time;
     }
     const reference = statusOf(files, pathOf(cwd, argument));
     if (!reference) return fail(`‘${unicodeText(argument)}’: No such file or directory`);
-    return ({ status }) => status.changedMs > reference.changedMs;
+    return ({ status }) => timeOf(status) > referenceTimeOf(reference);
   }
 
   #action(name: string): Test | undefined {
@@ -500,13 +505,27 @@ function countTest(text: string, name: string, count: (visit: Visit) => number):
   return (visit) => compares(count(visit), sign, Number(digits));
 }
 
+/** Returns how a time of a file is read: of access, of the last change of the status, or of the contents. */
+function timeReader(kind: string): (status: FileStatus) => number {
+  if (kind === "a") return ({ accessedMs }) => accessedMs;
+  return kind === "c" ? ({ statusMs }) => statusMs : ({ changedMs }) => changedMs;
+}
+
 /** Compares whole units of age. With `+`, the age must be more than the unit that the number names. */
-function timeTest(text: string, name: string, unitMs: number, { nowMs }: Search): Test {
+function timeTest(
+  text: string,
+  name: string,
+  { unitMs, timeOf, search: { nowMs } }: {
+    readonly unitMs: number;
+    readonly timeOf: (status: FileStatus) => number;
+    readonly search: Search;
+  },
+): Test {
   const [, sign = "", digits] = /^([-+]?)(\d+(?:\.\d*)?|\.\d+)$/.exec(text) ?? [];
   if (digits === undefined) fail(`invalid argument \`${unicodeText(text)}' to \`${name}'`);
   const wanted = Number(digits);
   return ({ status }) => {
-    const age = (nowMs - status.changedMs) / unitMs;
+    const age = (nowMs - timeOf(status)) / unitMs;
     const isMinutes = unitMs < DAY_MS;
     if (sign === "-") return isMinutes ? age < wanted : Math.floor(age) < wanted;
     if (sign === "+") return isMinutes ? age > wanted : Math.floor(age) > wanted;

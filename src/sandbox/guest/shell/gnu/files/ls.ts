@@ -45,7 +45,7 @@ export const ls: GnuCommand = (args, context) => {
     if (entry.status.kind === "directory" && !options.has("d")) folders.push(entry);
     else files.push(entry);
   }
-  list.printEntries(list.sorted(files));
+  list.printEntries(list.sorted(files), [...files, ...folders]);
   const showsNames = names.length > 1 || options.has("R");
   let isFirst = files.length === 0;
   const pending = list.sorted(folders);
@@ -169,12 +169,13 @@ class FileList {
       f: "none",
     };
     const last = options.given.findLast(({ name }) => name in orders || name === "sort");
-    const order = last?.name === "sort" ? last.value : orders[last?.name ?? ""] ?? "name";
+    const byTime = !this.#isLong && options.given.some(({ name }) => /^(?:u|c|time)$/.test(name));
+    const order = last?.name === "sort" ? last.value : orders[last?.name ?? ""] ?? (byTime ? "time" : "name");
     if (order.startsWith("n") && order !== "name") return [...entries];
     const byName = (a: Entry, b: Entry) => a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
     const compare = (a: Entry, b: Entry): number => {
       if (order === "size") return b.status.size - a.status.size || byName(a, b);
-      if (order === "time") return b.status.changedMs - a.status.changedMs || byName(a, b);
+      if (order === "time") return this.#timeOf(b.status) - this.#timeOf(a.status) || byName(a, b);
       if (order === "version") return compareVersions(a.name, b.name);
       if (order === "extension") {
         const [left, right] = [extensionOf(a.name), extensionOf(b.name)];
@@ -190,9 +191,10 @@ class FileList {
     return [...sorted.filter(isFolder), ...sorted.filter((entry) => !isFolder(entry))];
   }
 
-  printEntries(entries: readonly Entry[]): void {
+  /** Prints entries in columns that are as wide as `measured` needs. */
+  printEntries(entries: readonly Entry[], measured = entries): void {
     const end = this.#options.has("zero") ? "\0" : "\n";
-    const lines = this.#isLong ? this.#longLines(entries) : this.#shortLines(entries);
+    const lines = this.#isLong ? this.#longLines(entries, measured) : this.#shortLines(entries);
     const { has } = this.#options;
     if (has("m") && !this.#isLong && lines.length > 0) this.#context.print(`${commaLines(lines)}\n`);
     else for (const line of lines) this.#context.print(line + end);
@@ -212,26 +214,26 @@ class FileList {
     );
   }
 
-  #longLines(entries: readonly Entry[]): string[] {
+  #longLines(entries: readonly Entry[], measured: readonly Entry[]): string[] {
     const { files } = this.#context;
     const options = this.#options;
     const has = (name: string) => options.has(name);
-    const links = entries.map((entry) => String(linkCount(entry, this.#context)));
-    const sizes = entries.map(({ status }) =>
-      this.#isHuman() ? this.#humanSize(status.size) : String(status.size)
-    );
+    const linksOf = (entry: Entry) => String(linkCount(entry, this.#context));
+    const sizeOf = ({ status }: Entry) =>
+      this.#isHuman() ? this.#humanSize(status.size) : String(status.size);
     const owner = has("n") ? "0" : OWNER;
     const times = entries.map(({ status }) => this.#time(status));
-    const [linkWidth, sizeWidth, timeWidth] = [widthOf(links), widthOf(sizes), widthOf(times)];
+    const [linkWidth, sizeWidth] = [widthOf(measured.map(linksOf)), widthOf(measured.map(sizeOf))];
+    const timeWidth = widthOf(times);
     const heads = this.#shortHeads(entries);
     return entries.map((entry, index) => {
       const owners = [...has("g") ? [] : [owner], ...has("o") || has("G") ? [] : [owner]];
       const target = entry.status.kind === "link" ? ` -> ${files.target(entry.path)}` : "";
       return [
         `${heads[index]}${modeText(entry.status)}`,
-        links[index]?.padStart(linkWidth),
+        linksOf(entry).padStart(linkWidth),
         ...owners,
-        sizes[index]?.padStart(sizeWidth),
+        sizeOf(entry).padStart(sizeWidth),
         times[index]?.padEnd(timeWidth),
         this.shownName(entry.name) + (target || this.#mark(entry)),
       ].join(" ");
@@ -256,7 +258,16 @@ class FileList {
     return humanSize(bytes, this.#options.has("si") ? 1000 : 1024);
   }
 
-  #time({ changedMs }: FileStatus): string {
+  /** Returns the time that the options choose: with `-u` of access, with `-c` of the last change of the status. */
+  #timeOf({ accessedMs, changedMs, statusMs }: FileStatus): number {
+    const { name, value = "" } = this.#options.given.findLast(({ name }) => /^(?:u|c|time)$/.test(name)) ??
+      {};
+    if (name === "u" || /^(?:atime|access|use)$/.test(value)) return accessedMs;
+    return name === "c" || /^(?:ctime|status)$/.test(value) ? statusMs : changedMs;
+  }
+
+  #time(status: FileStatus): string {
+    const changedMs = this.#timeOf(status);
     const style = this.#options.has("full-time") ? "full-iso" : this.#options.value("time-style") ?? "locale";
     const parts = timeParts(changedMs, zoneOf(this.#context));
     const day = `${parts.year}-${parts.month}-${parts.day}`;

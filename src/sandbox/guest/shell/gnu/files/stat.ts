@@ -82,14 +82,13 @@ interface Subject {
 }
 
 function fieldOf(letter: string, { name, quote, status, target, links, zone }: Subject): string | undefined {
-  const { mode, size, changedMs } = status;
+  const { mode, size } = status;
   const isTime = "wWxXyYzZ".includes(letter);
   if (isTime && letter.toLowerCase() === "w") return letter === "w" ? "-" : "0";
   if (isTime) {
+    const timeMs = { x: status.accessedMs, z: status.statusMs }[letter.toLowerCase()] ?? status.changedMs;
     const isText = letter === letter.toLowerCase();
-    return isText
-      ? formatDate("%Y-%m-%d %H:%M:%S.%N %z", changedMs, zone)
-      : String(Math.floor(changedMs / 1000));
+    return isText ? formatDate("%Y-%m-%d %H:%M:%S.%N %z", timeMs, zone) : String(Math.floor(timeMs / 1000));
   }
   const fields: Readonly<Record<string, () => string>> = {
     "%": () => "%",

@@ -1,16 +1,19 @@
 import {
   bytesOf,
   byteText,
+  C_ESCAPES,
   type CommandContext,
   errorText,
   type GnuCommand,
   linesOf,
   pathOf,
+  statusOf,
   textOf,
   unicodeText,
   UsageError,
 } from "../command.ts";
 import { refuse } from "../files/operands.ts";
+import { resolvePath } from "../files/resolve.ts";
 import { type ParsedOptions, parseOptions } from "../options.ts";
 import { compileExpression, findMatch, type Grammar } from "../regular_expression.ts";
 
@@ -399,8 +402,12 @@ class ScriptParser {
       const text = this.#delimited(separator, "unterminated `y' command", false);
       return [
         ...text.replace(
-          /\\(.)/gsu,
-          (_, sign) => sign === "n" ? "\n" : sign === "t" ? "\t" : sign === "\\" ? "\\" : `\\${sign}`,
+          /\\(?:d(\d{1,3})|o([0-7]{1,3})|x([\da-f]{1,2})|(.))/gisu,
+          (part, decimal, octal, hexadecimal, sign) => {
+            if (sign !== undefined) return C_ESCAPES[sign] ?? part;
+            const [digits, base] = decimal ? [decimal, 10] : octal ? [octal, 8] : [hexadecimal, 16];
+            return String.fromCharCode(Number.parseInt(digits, base) & 0xff);
+          },
         ),
       ];
     };
@@ -580,15 +587,36 @@ class Editor {
   }
 
   #saveFile(text: string): void {
-    const { context: { files, cwd } } = this.#setting;
-    const path = pathOf(cwd, this.#file);
+    const { options, context } = this.#setting;
+    const { files, cwd } = context;
+    const name = options.has("follow-symlinks") ? resolvePath(context, this.#file, "nothing") : undefined;
+    const path = name ?? pathOf(cwd, this.#file);
+    const temporary = this.#temporaryPath(path);
+    const { mode } = files.status(path);
+    try {
+      files.write(temporary, bytesOf(encode(text)));
+    } catch (error) {
+      const message = `couldn't open temporary file ${temporary}: ${errorText(error)}`;
+      throw new UsageError(message, { exitCode: PANIC_CODE, hasHint: false });
+    }
+    files.setMode(temporary, mode);
     if (this.#inPlace) {
-      const name = this.#inPlace.includes("*")
+      const backup = this.#inPlace.includes("*")
         ? this.#inPlace.replaceAll("*", this.#file.slice(this.#file.lastIndexOf("/") + 1))
         : this.#file + this.#inPlace;
-      files.write(pathOf(cwd, name), files.read(path));
+      files.rename(path, pathOf(cwd, backup));
     }
-    files.write(path, bytesOf(encode(text)));
+    files.rename(temporary, path);
+  }
+
+  /** Returns a path beside a file at which there is none. */
+  #temporaryPath(path: string): string {
+    const { context: { files } } = this.#setting;
+    const start = path.slice(0, path.lastIndexOf("/") + 1);
+    for (let number = 0;; number++) {
+      const candidate = `${start}sed${String(number).padStart(6, "0")}`;
+      if (!statusOf(files, candidate, { follow: false })) return candidate;
+    }
   }
 
   #isLast(): boolean {

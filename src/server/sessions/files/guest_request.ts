@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { GUEST_FILE_ERROR_CODES, GuestFileError } from "../../errors.ts";
-import { parseUntrustedJson } from "../../json.ts";
-import type { ExecOptions, ExecResult } from "../../sandbox/contract/exec.ts";
-import { ServerError } from "../http/http_errors.ts";
+import { GUEST_FILE_ERROR_CODES, GuestFileError } from "../../../errors.ts";
+import { parseUntrustedJson } from "../../../json.ts";
+import type { ExecOptions, ExecResult } from "../../../sandbox/contract/exec.ts";
+import { ServerError } from "../../http/http_errors.ts";
 
 /** Runs a program in a session. */
 export type RunProgram = (code: string, options: ExecOptions) => Promise<ExecResult>;

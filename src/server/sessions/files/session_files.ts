@@ -1,11 +1,11 @@
 import * as z from "zod";
-import { parseUntrustedJson } from "../../json.ts";
-import type { ExecResult } from "../../sandbox/contract/exec.ts";
-import type { PythonSession } from "../../sandbox/contract/pool.ts";
-import { ServerError } from "../http/http_errors.ts";
+import { parseUntrustedJson } from "../../../json.ts";
+import type { ExecResult } from "../../../sandbox/contract/exec.ts";
+import type { PythonSession } from "../../../sandbox/contract/pool.ts";
+import { ServerError } from "../../http/http_errors.ts";
 import type { RunProgram } from "./guest_request.ts";
 import LIST_FILES from "./list_files.py" with { type: "text" };
-import { isAbsolutePath, readAbsolute, writeAbsolute } from "./session_file.ts";
+import { isAbsolutePath, readAbsolute, writeAbsolute } from "./absolute_file.ts";
 import { type FolderListing, listFolder, makeDirectory, removePath } from "./session_folder.ts";
 
 /** File of a session. */

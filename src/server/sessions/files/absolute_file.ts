@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { ArgumentTypeError, GuestFileError } from "../../errors.ts";
-import type { PythonSession } from "../../sandbox/contract/pool.ts";
-import { MAX_PATH_CHARACTERS } from "../../wire/limits.ts";
+import { ArgumentTypeError, GuestFileError } from "../../../errors.ts";
+import type { PythonSession } from "../../../sandbox/contract/pool.ts";
+import { MAX_PATH_CHARACTERS } from "../../../wire/limits.ts";
 import { askGuest, type GuestRequest, type RunProgram } from "./guest_request.ts";
-import FILE from "./file.py" with { type: "text" };
+import FILE from "./absolute_file.py" with { type: "text" };
 
 /** Time for a copy of as many bytes as a session's files may have, in milliseconds. */
 const COPY_MS = 60_000;
