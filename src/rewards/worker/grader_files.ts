@@ -44,7 +44,7 @@ import tieredScore from "../tiered_score.ts" with { type: "text" };
 import graderWorker from "./grader_worker.ts" with { type: "text" };
 import cacheDir from "../../sandbox/image/cache_dir.ts" with { type: "text" };
 
-/** Texts of the files of a grader worker by name, each after the files that it imports. */
+/** Texts of the files of a grader worker by name, each after those that it imports. */
 export const GRADER_FILES: Readonly<Record<string, string>> = {
   errors,
   options,

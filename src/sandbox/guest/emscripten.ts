@@ -75,6 +75,8 @@ export interface FileSystem {
   nextInode: number;
   filesystems: Record<string, MemoryFileSystem>;
   ErrnoError: new (errno: number) => Error;
+  /** Sizes in blocks of `bsize` bytes, and numbers of files. `os.statvfs` returns the same. */
+  statfs(path: string): { bsize: number; blocks: number; bfree: number; files: number; ffree: number };
   createNode(parent: FsNode | null, name: string, mode: number, rdev?: number): FsNode;
   createStream(stream: object, fd?: number): FsStream;
   mkdirTree(path: string, mode?: number): void;

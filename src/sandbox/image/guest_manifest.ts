@@ -41,9 +41,11 @@ import builtins from "../guest/shell/builtins/builtins.ts" with { type: "text" }
 import controlFlow from "../guest/shell/builtins/control_flow.ts" with { type: "text" };
 import declaredArrays from "../guest/shell/builtins/declared_arrays.ts" with { type: "text" };
 import echo from "../guest/shell/builtins/echo.ts" with { type: "text" };
+import enable from "../guest/shell/builtins/enable.ts" with { type: "text" };
 import exec from "../guest/shell/builtins/exec.ts" with { type: "text" };
 import functionText from "../guest/shell/builtins/function_text.ts" with { type: "text" };
 import functions from "../guest/shell/builtins/functions.ts" with { type: "text" };
+import hash from "../guest/shell/builtins/hash.ts" with { type: "text" };
 import kill from "../guest/shell/builtins/kill.ts" with { type: "text" };
 import limits from "../guest/shell/builtins/limits.ts" with { type: "text" };
 import nodes from "../guest/shell/builtins/nodes.ts" with { type: "text" };
@@ -150,6 +152,7 @@ import expr from "../guest/shell/gnu/expr.ts" with { type: "text" };
 import copy from "../guest/shell/gnu/files/copy.ts" with { type: "text" };
 import create from "../guest/shell/gnu/files/create.ts" with { type: "text" };
 import csplit from "../guest/shell/gnu/files/csplit.ts" with { type: "text" };
+import df from "../guest/shell/gnu/files/df.ts" with { type: "text" };
 import du from "../guest/shell/gnu/files/du.ts" with { type: "text" };
 import file from "../guest/shell/gnu/files/file.ts" with { type: "text" };
 import fileFormat from "../guest/shell/gnu/files/file_format.ts" with { type: "text" };
@@ -184,9 +187,13 @@ import settings from "../guest/shell/gnu/ripgrep/settings.ts" with { type: "text
 import seq from "../guest/shell/gnu/seq.ts" with { type: "text" };
 import cat from "../guest/shell/gnu/text/cat.ts" with { type: "text" };
 import column from "../guest/shell/gnu/text/column.ts" with { type: "text" };
-import contextDiff from "../guest/shell/gnu/text/context_diff.ts" with { type: "text" };
 import cut from "../guest/shell/gnu/text/cut.ts" with { type: "text" };
-import diff from "../guest/shell/gnu/text/diff.ts" with { type: "text" };
+import contextDiff from "../guest/shell/gnu/text/diff/context_diff.ts" with { type: "text" };
+import diff from "../guest/shell/gnu/text/diff/diff.ts" with { type: "text" };
+import lineFormats from "../guest/shell/gnu/text/diff/line_formats.ts" with { type: "text" };
+import lineGroups from "../guest/shell/gnu/text/diff/line_groups.ts" with { type: "text" };
+import sideBySide from "../guest/shell/gnu/text/diff/side_by_side.ts" with { type: "text" };
+import unifiedDiff from "../guest/shell/gnu/text/diff/unified_diff.ts" with { type: "text" };
 import fmt from "../guest/shell/gnu/text/fmt.ts" with { type: "text" };
 import fold from "../guest/shell/gnu/text/fold.ts" with { type: "text" };
 import grep from "../guest/shell/gnu/text/grep.ts" with { type: "text" };
@@ -202,12 +209,14 @@ import shuf from "../guest/shell/gnu/text/shuf.ts" with { type: "text" };
 import sort from "../guest/shell/gnu/text/sort.ts" with { type: "text" };
 import tr from "../guest/shell/gnu/text/tr.ts" with { type: "text" };
 import tsort from "../guest/shell/gnu/text/tsort.ts" with { type: "text" };
-import unifiedDiff from "../guest/shell/gnu/text/unified_diff.ts" with { type: "text" };
 import zgrep from "../guest/shell/gnu/text/zgrep.ts" with { type: "text" };
 import timeZone from "../guest/shell/gnu/time_zone.ts" with { type: "text" };
 import xargs from "../guest/shell/gnu/xargs.ts" with { type: "text" };
 import backgroundJob from "../guest/shell/jobs/background_job.ts" with { type: "text" };
 import jobs from "../guest/shell/jobs/jobs.ts" with { type: "text" };
+import pgrep from "../guest/shell/jobs/pgrep.ts" with { type: "text" };
+import ps from "../guest/shell/jobs/ps.ts" with { type: "text" };
+import top from "../guest/shell/jobs/top.ts" with { type: "text" };
 import programs from "../guest/shell/programs.ts" with { type: "text" };
 import engineCommand from "../guest/shell/programs/engine_command.ts" with { type: "text" };
 import printfCommand from "../guest/shell/programs/printf_command.ts" with { type: "text" };
@@ -218,6 +227,8 @@ import system from "../guest/shell/programs/system.ts" with { type: "text" };
 import timeout from "../guest/shell/programs/timeout.ts" with { type: "text" };
 import umask from "../guest/shell/programs/umask.ts" with { type: "text" };
 import rareCommands from "../guest/shell/rare_commands.ts" with { type: "text" };
+import commandTrace from "../guest/shell/script/command_trace.ts" with { type: "text" };
+import hashOrder from "../guest/shell/script/hash_order.ts" with { type: "text" };
 import mergedStreams from "../guest/shell/script/merged_streams.ts" with { type: "text" };
 import messageLines from "../guest/shell/script/message_lines.ts" with { type: "text" };
 import outerDescriptors from "../guest/shell/script/outer_descriptors.ts" with { type: "text" };
@@ -393,6 +404,11 @@ export const SHELL_FILES: GuestSources = {
   hexdump,
   factor,
   numfmt,
+  df,
+  system,
+  ps,
+  pgrep,
+  top,
   csplit,
   text_encoding: textEncoding,
   file_kinds: fileKinds,
@@ -422,6 +438,9 @@ export const SHELL_FILES: GuestSources = {
   builtin,
   control_flow: controlFlow,
   echo,
+  enable,
+  hash_order: hashOrder,
+  hash,
   nodes,
   exec,
   function_text: functionText,
@@ -451,7 +470,6 @@ export const SHELL_FILES: GuestSources = {
   printf_command: printfCommand,
   refused_arguments: refusedArguments,
   shells,
-  system,
   timeout,
   umask,
   decimal,
@@ -460,6 +478,9 @@ export const SHELL_FILES: GuestSources = {
   bc,
   cat,
   context_diff: contextDiff,
+  line_groups: lineGroups,
+  line_formats: lineFormats,
+  side_by_side: sideBySide,
   diff,
   env,
   expr,
@@ -489,6 +510,7 @@ export const SHELL_FILES: GuestSources = {
   xargs,
   gnu_commands: gnuCommands,
   programs,
+  command_trace: commandTrace,
   message_lines: messageLines,
   merged_streams: mergedStreams,
   outer_descriptors: outerDescriptors,

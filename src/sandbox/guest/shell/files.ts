@@ -198,6 +198,10 @@ export class ShellFiles implements IFileSystem {
         this.#fs.lookupPath(path, { follow: true }).node.ctime = Date.now(); // the interpreter's utime() keeps it
       }),
     umask: () => this.umask,
+    space: () => {
+      const { bsize, blocks, bfree, files, ffree } = this.#fs.statfs("/");
+      return { blockBytes: bsize, blocks, freeBlocks: bfree, files, freeFiles: ffree };
+    },
   };
 
   /** Returns access to the same files for another process, with its own umask. */

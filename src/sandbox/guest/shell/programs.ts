@@ -67,6 +67,7 @@ export interface CommandParts {
   /** Called before a command starts a shell. */
   readonly onShell: (shell: StartedShell) => void;
   readonly streams: EngineCommandParts["streams"];
+  readonly processes: EngineCommandParts["processes"];
 }
 
 /** Creates the commands that the engine lacks or gets wrong. `yes` ends after the output that a reader would take. */
@@ -154,6 +155,7 @@ const RARE_COMMANDS: Readonly<Record<RareCommand, true>> = {
   chown: true,
   cksum: true,
   csplit: true,
+  df: true,
   factor: true,
   file: true,
   fmt: true,
@@ -167,6 +169,9 @@ const RARE_COMMANDS: Readonly<Record<RareCommand, true>> = {
   nawk: true,
   numfmt: true,
   od: true,
+  pgrep: true,
+  pkill: true,
+  ps: true,
   rg: true,
   sha1sum: true,
   sha256sum: true,
@@ -175,6 +180,7 @@ const RARE_COMMANDS: Readonly<Record<RareCommand, true>> = {
   shuf: true,
   split: true,
   sum: true,
+  top: true,
   truncate: true,
   tsort: true,
   xxd: true,

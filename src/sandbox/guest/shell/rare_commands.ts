@@ -7,6 +7,10 @@ import { od } from "./gnu/bytes/od.ts";
 import { type CommandContext, type GnuCommand, UsageError } from "./gnu/command.ts";
 import { factor } from "./gnu/data/factor.ts";
 import { numfmt } from "./gnu/data/numfmt.ts";
+import { df } from "./gnu/files/df.ts";
+import { pgrep, pkill } from "./jobs/pgrep.ts";
+import { ps } from "./jobs/ps.ts";
+import { top } from "./jobs/top.ts";
 import { csplit } from "./gnu/files/csplit.ts";
 import { file } from "./gnu/files/file.ts";
 import { chgrp, chown } from "./gnu/files/owner.ts";
@@ -27,6 +31,7 @@ const COMMANDS = {
   chown,
   cksum,
   csplit,
+  df,
   factor,
   file,
   fmt,
@@ -40,6 +45,9 @@ const COMMANDS = {
   nawk: awk,
   numfmt,
   od,
+  pgrep,
+  pkill,
+  ps,
   rg,
   sha1sum,
   sha256sum,
@@ -48,6 +56,7 @@ const COMMANDS = {
   shuf,
   split,
   sum,
+  top,
   truncate,
   tsort,
   xxd,

@@ -17,13 +17,17 @@ import {
   IDLE_STATE,
   isChildProcess,
   programState,
+  shellProcess,
   type State,
 } from "./script/process_state.ts";
 import { type AbortNotice, createCommands, type ProgramRequest, type ProgramResult } from "./programs.ts";
+import { addTrace } from "./script/command_trace.ts";
+import { orderKeys } from "./script/hash_order.ts";
 import { addMessageLines } from "./script/message_lines.ts";
 import { MergedStreams } from "./script/merged_streams.ts";
 import { OuterDescriptors } from "./script/outer_descriptors.ts";
 import { COMMAND_STRING_UNSET_CODE, endAtUnset, keepScope } from "./script/script_scope.ts";
+import { signalOf } from "./builtins/signal_names.ts";
 import { decodeState, encodeState, type ShellImage } from "./shell_image.ts";
 import type { CommandOutput, ScriptInterpreter, ShellTerminal, TerminalParts } from "./terminal.ts";
 import type { StartedShell } from "./programs/shells.ts";
@@ -129,6 +133,13 @@ export class ScriptEngine implements JobEngine {
           runPython,
           onShell: (shell) => this.#startedShell = shell,
           streams,
+          processes: {
+            list: () => [...shellProcess(this.#runningState), ...jobs.processes()],
+            get nextPid() {
+              return jobs.nextPid;
+            },
+            signal: (pid, name) => jobs.signal(String(pid), signalOf(name)),
+          },
         }),
       ],
       executionLimits: limits,
@@ -153,12 +164,16 @@ export class ScriptEngine implements JobEngine {
       addMessageLines(interpreter);
       keepScope(interpreter, files);
       this.#replaceScript(interpreter);
-      Object.assign(interpreter.ctx, { onProgram: (program: State) => becomeProgram(program, pristine) });
+      Object.assign(interpreter.ctx, {
+        onProgram: (program: State) => becomeProgram(program, pristine),
+        orderKeys,
+      });
       builtins.attach(interpreter, state);
       traps.attach(interpreter, state);
       jobs.attach(interpreter, state);
       descriptors.attach(interpreter);
       streams.attach(interpreter, { isProgram: scriptDepth > 0 });
+      addTrace(interpreter, (text) => terminal.printError(text));
       if (beforeCommand) delayCommands(interpreter, beforeCommand);
       return scriptDepth === 0 ? terminal.attach(interpreter) : interpreter;
     };

@@ -57,6 +57,8 @@ export interface TerminalParts {
 /** Longest time, in milliseconds, that output is buffered. */
 const BUFFER_MS = 20;
 const SEPARATE_STREAMS: Route = { stderr: "stderr" };
+/** A descriptor that `exec 2>&1` has made. */
+const STDOUT_COPY = "__dupout__:1";
 const INPUT_OPERATORS = new Set(["<", "<<", "<<-", "<<<"]);
 
 /**
@@ -70,6 +72,8 @@ export class ShellTerminal {
   #buffer: { readonly stream: Route["stderr"]; text: string }[] = [];
   #timer: number | undefined;
   #route: Route | undefined;
+  /** Where stderr goes, if no command takes the stderr. Stdout may have another reader. */
+  #errorRoute: Route | undefined;
   #interpreter: ScriptInterpreter | undefined;
 
   constructor(parts: TerminalParts) {
@@ -93,7 +97,7 @@ export class ShellTerminal {
 
   /** Prints output of `interpreter` to the terminal, unless something takes it. */
   attach(interpreter: ScriptInterpreter): ScriptInterpreter {
-    this.#route = SEPARATE_STREAMS;
+    this.#route = this.#errorRoute = SEPARATE_STREAMS;
     this.#interpreter = interpreter;
     const { ctx } = interpreter;
     const pipeline = interpreter.executePipeline.bind(interpreter);
@@ -105,10 +109,16 @@ export class ShellTerminal {
     });
     interpreter.executeCommand = ctx.executeCommand = shortLived(async (node, ...rest) => {
       const outer = this.#route;
-      const printed = await this.#withRoute(this.#routeOf(node), () => command(node, ...rest));
+      const route = this.#routeOf(node);
+      const errorRoute = leavesErrors(node) ? this.#errorRoute : node.type === "SimpleCommand"
+        ? undefined // its trace is written before its redirections
+        : route;
+      const printed = await this.#withRoutes(route, errorRoute, () => command(node, ...rest));
       return outer && !this.#redirected.has(node) ? this.#printOutput(printed, outer) : printed;
     });
-    ctx.executeScript = shortLived((...args) => this.runCaptured(() => script(...args)));
+    ctx.executeScript = shortLived((...args) =>
+      this.#withRoutes(undefined, this.#errorRoute, () => script(...args))
+    );
     return interpreter;
   }
 
@@ -117,9 +127,20 @@ export class ShellTerminal {
     this.#printOutput(output, SEPARATE_STREAMS);
   }
 
+  /** Prints to stderr at once. Returns `false` if a command or a file takes stderr. */
+  printError(text: string): boolean {
+    if (!this.#errorRoute) return false;
+    const descriptors = this.#interpreter?.ctx.state.fileDescriptors;
+    const target = descriptors?.get(2);
+    if (target !== undefined && (target !== STDOUT_COPY || descriptors?.has(1))) return false;
+    this.#bufferText(target === undefined ? this.#errorRoute.stderr : "stdout", text);
+    this.#timer ??= clock.startTimer(() => this.flush(), BUFFER_MS);
+    return true;
+  }
+
   /** Runs `work`, whose output is taken by its caller. */
   async runCaptured<T>(work: () => Promise<T>): Promise<T> {
-    return await this.#withRoute(undefined, work);
+    return await this.#withRoutes(undefined, undefined, work);
   }
 
   /** Prints the buffered output, in the order in which it was written. */
@@ -129,13 +150,19 @@ export class ShellTerminal {
     for (const { stream, text } of this.#buffer.splice(0)) this.#parts.print(stream, text);
   }
 
-  async #withRoute<T>(route: Route | undefined, work: () => Promise<T>): Promise<T> {
-    const outer = this.#route;
+  async #withRoutes<T>(
+    route: Route | undefined,
+    errorRoute: Route | undefined,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const [outer, outerErrors] = [this.#route, this.#errorRoute];
     this.#route = route;
+    this.#errorRoute = errorRoute;
     try {
       return await work();
     } finally {
       this.#route = outer;
+      this.#errorRoute = outerErrors;
     }
   }
 
@@ -163,6 +190,13 @@ export class ShellTerminal {
     if (last?.stream === stream) last.text += text;
     else if (text !== "") this.#buffer.push({ stream, text });
   }
+}
+
+/** True if a command's redirections do not take its stderr. */
+function leavesErrors({ redirections = [] }: CommandNode): boolean {
+  return redirections.every(({ fd, operator }) => {
+    return INPUT_OPERATORS.has(operator) || (fd ?? 1) === 1 && (operator === ">" || operator === ">>");
+  });
 }
 
 /** True if a redirection is `2>&1`. */

@@ -1,8 +1,11 @@
+import { changeArithmetic } from "./arithmetic_changes.ts";
+import { changeArrays } from "./array_changes.ts";
 import { changeErrors } from "./error_changes.ts";
 import { changePatterns } from "./glob_changes.ts";
 import { changeParser } from "./parser_changes.ts";
 import { findName, replace } from "./replace.ts";
 import { changeStreams } from "./stream_changes.ts";
+import { changeTrace } from "./trace_changes.ts";
 
 /** Matches the place where the engine starts a script. `$3` is the state that the script changes. */
 const START = /await new ([\w$]+)\(([\w$]+),([\w$]+)\)\.executeScript\(/g;
@@ -83,7 +86,7 @@ const PRINTED_ARRAY =
 /** Code of `${x@A}`, `${x@K}` and `${x@k}`, which name a variable or its keys. */
 const TRANSFORM = `const valueOfPaddock=(word,quote)=>/[\\x00-\\x1f\\x7f]/.test(word)?quote(word):` +
   `'"'+word.replace(/["$\`\\\\]/g,"\\\\$&")+'"';` +
-  `const keyOfPaddock=(word,quote)=>/[^\\w@%+:,./-]/.test(word)?valueOfPaddock(word,quote):word;` +
+  `const keyOfPaddock=(word,quote)=>/[^\\w@%+:,./\\u0080-\\uffff-]/.test(word)?valueOfPaddock(word,quote):word;` +
   `const transformOfPaddock=(operator,name,attributes,entries,value,quote)=>{` +
   `const text=(word)=>valueOfPaddock(word,quote),key=(word)=>keyOfPaddock(word,quote);` +
   `if(operator==="A"){const declared=attributes===""?"":"declare -"+attributes+" ";` +
@@ -130,7 +133,8 @@ export function changeEngine(engine: string): string {
   );
   const waiting = replace(found, WAIT, "", 1);
   const started = decodeLines(replace(waiting, START, SHOWN_START, 1));
-  const changed = transformVariables(changeErrors(changeParser(changeStreams(changePatterns(started)))));
+  const parsed = changeArithmetic(changeParser(changeStreams(changePatterns(started))));
+  const changed = changeTrace(changeArrays(transformVariables(changeErrors(parsed))));
   const operation = INTEGER_OPERATION.replace("ARITHMETIC_ERROR", () => findName(engine, ARITHMETIC_CLASS));
   return `${operation}${WITHHOLD}${TRANSFORM}${FLAGS_TEXT}${changed}`;
 }

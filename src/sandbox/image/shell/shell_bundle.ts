@@ -90,6 +90,8 @@ export interface BundleEngineOptions {
  * - Commands that the shell replaces are left out.
  * - Words keep their text, `select` is a loop, and errors of expansions end what they end in bash.
  * - `${x@A}`, `${x@K}` and `${x@k}` are as in bash.
+ * - Keys of associative arrays have the order of bash, `${x~}` is known, and `<<` shifts in `((…))`.
+ * - `set -x` writes all that it writes in bash, when it happens.
  * - With `set -u` a variable that is not set may have a default in a quoted word.
  * - The words of a command do not see the assignments before the command.
  * - Quoted parts of words match themselves, and the guest looks for the paths that match a pattern.

@@ -16,6 +16,7 @@ export const GIT_SETTINGS = [
 /** Lists of commands, with what precedes each of their commands. */
 const LISTS: Readonly<Record<string, string>> = {
   awk: "",
+  bash_forms: "",
   commands: "",
   rare_commands: "",
   ripgrep: 'rg() { command rg -j1 --sort path "$@"; }; ',

@@ -7,15 +7,25 @@ export interface ShellState {
   readonly functions: ReadonlyMap<string, CommandNode>;
   /** Functions that `export -f` passes to programs. */
   exportedFunctions?: Set<string>;
-  readonly options: Readonly<Record<string, boolean>>;
+  readonly options: Record<string, boolean>;
   readonly shoptOptions: Readonly<Record<string, boolean>>;
   /** Options that the engine does not know. */
   otherOptions?: Map<string, boolean>;
   /** Commands of `trap` by number of the process, and by signal. */
   traps?: Map<number, Map<string, string>>;
+  /** Paths of commands by name, as \`hash\` lists them. */
+  hashTable?: Map<string, string>;
+  /** Builtins that \`enable -n\` has disabled. */
+  disabledBuiltins?: ReadonlySet<string>;
+  /** The running functions, the lines and the files of their calls, the innermost first. */
+  readonly funcNameStack?: readonly string[];
+  readonly callLineStack?: readonly number[];
+  readonly sourceStack?: readonly string[];
+  /** Time at which the shell started, in milliseconds. */
+  readonly startTime: number;
   readonly exportedVars?: ReadonlySet<string>;
   readonly readonlyVars?: ReadonlySet<string>;
-  readonly arrays?: ReadonlyMap<string, { readonly kind: "indexed" | "associative" }>;
+  readonly arrays?: ReadonlyMap<string, ArrayRecord>;
   /** Rest of the stdin that a group or loop has. */
   groupStdin?: string | undefined;
   /** Set if that stdin is a file, so that a command can leave a part of it. */
@@ -35,6 +45,14 @@ export interface ShellState {
   readonly virtualPid: number;
 }
 
+/** An array as the engine keeps it. */
+export interface ArrayRecord {
+  readonly kind: "indexed" | "associative";
+  readonly elements: ReadonlyMap<string, string>;
+  /** True if the array has been assigned since its declaration. */
+  readonly isAssigned?: boolean;
+}
+
 type RunCommand = (
   name: string,
   args: readonly string[],
@@ -49,6 +67,7 @@ export interface BuiltinInterpreter extends ScriptInterpreter {
   runCommand: RunCommand;
   buildExportedEnv(): Record<string, string>;
   readonly ctx: ScriptInterpreter["ctx"] & {
+    readonly fs: { exists(path: string): Promise<boolean> };
     /** `$0` of a script that is called by its path. */
     programName?: string | undefined;
     /** Returns the text that `source` reads instead of a file. */

@@ -9,8 +9,18 @@ import {
   complained,
   type ShellState,
 } from "./builtin.ts";
-import { leaveLoop, letVariables, refuseFolders, returnFrom, shift, sourceStdin } from "./control_flow.ts";
+import {
+  caller,
+  leaveLoop,
+  letVariables,
+  refuseFolders,
+  returnFrom,
+  shift,
+  sourceStdin,
+} from "./control_flow.ts";
 import { echoBytes } from "./echo.ts";
+import { enable, runFile } from "./enable.ts";
+import { countCall, hash } from "./hash.ts";
 import { countShells, EXEC_END, EXEC_START } from "./exec.ts";
 import { exportFunctions, functionVariables } from "./functions.ts";
 import { killBuiltin } from "./kill.ts";
@@ -54,15 +64,18 @@ export class ShellBuiltins {
       bg: noJobControl,
       break: leaveLoop,
       cd: refuseFolders,
+      caller,
       continue: leaveLoop,
       command: describeNames,
       declare: declareNames,
       disown: ({ args }) => jobs.disown(args),
       echo: echoBytes,
+      enable,
       exec: (call) => this.#exec(call),
       export: exportFunctions,
       fg: noJobControl,
       getopts,
+      hash,
       jobs: ({ args }) => jobs.list(args),
       kill: killBuiltin({ jobs, signalSelf: (signal, call) => traps.raise(signal, call) }),
       let: letVariables,
@@ -107,8 +120,9 @@ export class ShellBuiltins {
         return engine(name, args, quoted, stdin, skipsFunctions, ...rest);
       };
       if (!skipsFunctions && shell.functions.has(name)) return this.#runFunction(own, shell, run);
-      const builtin = this.#builtins.get(name);
+      const builtin = shell.disabledBuiltins?.has(name) ? runFile : this.#builtins.get(name);
       if (!builtin) {
+        countCall(shell, name);
         return shell.groupStdin === undefined
           ? run()
           : run().then((output) => takeStdin(output, shell, stdin));

@@ -1,5 +1,6 @@
 import { latin1Bytes } from "../files.ts";
-import { type Builtin, complained } from "./builtin.ts";
+import type { CommandOutput } from "../terminal.ts";
+import { type Builtin, type BuiltinCall, complained, printed } from "./builtin.ts";
 
 const decoder = new TextDecoder();
 const STDIN = /^(?:\/dev\/stdin|\/dev\/fd\/0|\/proc\/self\/fd\/0)$/;
@@ -32,8 +33,19 @@ export const shift: Builtin = ({ args: [count = "1"], state }) => {
 };
 
 /** `let`, whose arguments the engine does not read as `((…))` does. */
-export const letVariables: Builtin = async ({ args, run }) => {
-  if (args.length === 0) return undefined;
+export const letVariables: Builtin = async (call) => {
+  if (call.args.length === 0) return undefined;
+  const { xtrace } = call.state.options;
+  if (!xtrace) return await computeAll(call);
+  call.state.options.xtrace = false; // the trace has the call, not how it is done
+  try {
+    return await computeAll(call);
+  } finally {
+    call.state.options.xtrace = xtrace;
+  }
+};
+
+async function computeAll({ args, run }: BuiltinCall): Promise<CommandOutput> {
   let exitCode = 0;
   let [stdout, stderr] = ["", ""];
   for (const text of args) {
@@ -43,7 +55,7 @@ export const letVariables: Builtin = async ({ args, run }) => {
     exitCode = result.exitCode;
   }
   return { stdout, stderr, exitCode };
-};
+}
 
 /** `source` of the standard input, which the engine takes for an empty file. */
 export const sourceStdin: Builtin = async ({ name, args, stdin, state, interpreter, run }) => {
@@ -65,3 +77,30 @@ export const refuseFolders: Builtin = ({ args }) => {
   const folders = args.filter((word, at) => word === "-" || !word.startsWith("-") || (end >= 0 && at > end));
   return folders.length > 1 ? complained("cd: too many arguments") : undefined;
 };
+
+/** `caller`, which prints the line, the function and the file of a call. A command string has no file. */
+export const caller: Builtin = ({ args: [level], state }) => {
+  const { funcNameStack: functions = [], callLineStack: lines = [], sourceStack: sources = [] } = state;
+  if (level !== undefined && !/^\d+$/.test(level)) {
+    return {
+      stdout: "",
+      stderr: `bash: caller: ${level}: invalid number\ncaller: usage: caller [expr]\n`,
+      exitCode: 2,
+    };
+  }
+  const script = state.env.get("0") ?? "bash";
+  const isScript = !COMMAND_STRING.test(script);
+  const shown = (source: string) =>
+    source !== "main" && source !== "" ? source : isScript ? script : "environment";
+  const names = [...functions, ...isScript ? ["main"] : []];
+  const files = [...sources, ...isScript ? ["main"] : []].map(shown);
+  if (level === undefined) {
+    const line = lines[0] ?? (isScript ? 0 : undefined);
+    return line === undefined ? printed("", 1) : printed(`${line} ${files[1] ?? "NULL"}\n`);
+  }
+  const [line, name, file] = [lines[Number(level)], names[Number(level) + 1], files[Number(level) + 1]];
+  return line === undefined || name === undefined ? printed("", 1) : printed(`${line} ${name} ${file}\n`);
+};
+
+/** `$0` of a shell that runs no script. */
+const COMMAND_STRING = /^-?(?:ba)?sh$/;

@@ -61,5 +61,8 @@ function assignmentOf({ array: { name, words } }: ArrayWord): object {
     value: null,
     append: name.endsWith("+"),
     array: words,
+    source: `${name.replace(/\+$/, "")}${name.endsWith("+") ? "+" : ""}=(${
+      words.map(({ source = "" }) => source).join(" ")
+    })`,
   };
 }

@@ -30,6 +30,8 @@ export interface ConditionNode {
   readonly operand?: ConditionNode & WordNode;
   readonly expression?: ConditionNode;
   readonly word?: WordNode;
+  /** True if `!` stands before the condition. */
+  readonly isNegated?: boolean;
 }
 
 interface ArithmeticNode {

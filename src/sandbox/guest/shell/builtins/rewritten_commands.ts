@@ -13,10 +13,17 @@ interface Word {
   readonly parts: readonly WordPart[];
 }
 
+interface Redirection {
+  readonly fd: number | null;
+  readonly operator: string;
+  readonly target: { readonly parts?: readonly { readonly value?: unknown }[] };
+}
+
 interface SimpleCommand {
   readonly type: string;
   readonly name?: Word | null;
   readonly args?: readonly Word[];
+  readonly redirections?: readonly Redirection[];
   /** Words of a loop. */
   readonly words?: readonly Word[] | null;
   readonly isSelect?: boolean;
@@ -56,7 +63,8 @@ const ALL_ARGUMENTS = {
  * Returns a command whose name is split into words, as its arguments are, and a loop over all arguments. Example:
  * `run='python -u'; $run a.py`.
  */
-export function rewriteCommand<Node extends SimpleCommand>(node: Node): Node {
+export function rewriteCommand<Node extends SimpleCommand>(given: Node): Node {
+  const node = withDescriptors(given);
   const { type, name, args = [] } = node;
   if (node.isSelect) return toMenuLoop(node as never);
   const group = toExecGroup(node as never) ?? toAssignedArrays(node as never);
@@ -67,4 +75,28 @@ export function rewriteCommand<Node extends SimpleCommand>(node: Node): Node {
     return node;
   }
   return { ...node, name: EMPTY_NAME, args: [name, ...args] };
+}
+
+const DESCRIPTOR = /^\/(?:dev|proc\/self)\/fd\/(\d+)$/;
+
+/** Returns a command whose redirections to `/dev/fd/N` are ones to the descriptor. */
+function withDescriptors<Node extends SimpleCommand>(node: Node): Node {
+  const { redirections } = node;
+  if (!redirections?.some((redirection) => descriptorOf(redirection))) return node;
+  return {
+    ...node,
+    redirections: redirections.map((redirection) => {
+      const number = descriptorOf(redirection);
+      if (number === undefined) return redirection;
+      const operator = redirection.operator === "<" ? "<&" : ">&";
+      const target = { type: "Word", parts: [{ type: "Literal", value: number }] };
+      return { ...redirection, operator, target, fd: redirection.fd ?? (operator === "<&" ? 0 : 1) };
+    }),
+  };
+}
+
+function descriptorOf({ operator, target }: Redirection): string | undefined {
+  if (!/^(?:<|>|>>|>\|)$/.test(operator)) return undefined;
+  const [part, ...more] = target.parts ?? [];
+  return more.length === 0 && typeof part?.value === "string" ? DESCRIPTOR.exec(part.value)?.[1] : undefined;
 }

@@ -1,4 +1,5 @@
 import { type Builtin, type BuiltinCall, printed } from "./builtin.ts";
+import { describeFile } from "./enable.ts";
 import { declareFunctions, typeOfFunctions } from "./functions.ts";
 
 /** `declare` and `typeset`. The engine prints arrays without the letter of read-only ones. */
@@ -11,8 +12,15 @@ export const declareNames: Builtin = async (call) => {
     return undefined;
   }
   const output = await call.run(name, args);
-  return { ...output, stdout: withReadOnly(output.stdout, call) };
+  return { ...output, stdout: withReadOnly(withoutValues(output.stdout, call), call) };
 };
+
+/** Leaves out `=()` of arrays that were only declared. */
+function withoutValues(text: string, { state }: BuiltinCall): string {
+  return text.replace(/^(declare -[aA] ([a-zA-Z_]\w*))=\(\)$/gm, (line, declared, name) => {
+    return state.arrays?.get(name)?.isAssigned === true ? line : declared;
+  });
+}
 
 /** `readonly -p`, which lists arrays too. */
 export const listReadOnly: Builtin = async (call) => {
@@ -29,7 +37,7 @@ export const listReadOnly: Builtin = async (call) => {
 };
 
 function withReadOnly(text: string, { state }: BuiltinCall): string {
-  return text.replace(/^declare -([aA])(?= ([a-zA-Z_]\w*)=)/gm, (letters, _kind, name) => {
+  return text.replace(/^declare -([aA])(?= ([a-zA-Z_]\w*)(?:=|$))/gm, (letters, _kind, name) => {
     return state.readonlyVars?.has(name) ? `${letters}r` : letters;
   });
 }
@@ -39,6 +47,11 @@ const ALIAS = "BASH_ALIAS_";
 /** `type` and `command -v`, which do not find aliases unless `expand_aliases` is set. */
 export const describeNames: Builtin = async (call) => {
   const { name, args, state, run } = call;
+  const options = args.filter((word) => /^-./.test(word)).join("");
+  const [word, ...others] = args.filter((given) => !/^-./.test(given));
+  if (word !== undefined && others.length === 0 && state.disabledBuiltins?.has(word)) {
+    if (name === "type" || /[pvV]/.test(options)) return await describeFile(word, options, call);
+  }
   const isQuestion = name === "type" || /^-[pvV]/.test(args[0] ?? "");
   const aliases = [...state.env].filter(([variable]) => variable.startsWith(ALIAS));
   if (!isQuestion || state.shoptOptions.expand_aliases || aliases.length === 0) {

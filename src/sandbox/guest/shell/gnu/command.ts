@@ -32,6 +32,36 @@ export interface CommandFiles {
   setTimes(path: string, times: Partial<Pick<FileStatus, "accessedMs" | "changedMs">>): void;
   /** Permissions that new files do not have. */
   umask(): number;
+  /** Sizes of the file system. */
+  space(): FileSpace;
+}
+
+/** Sizes of a file system, in blocks of `blockBytes`, and numbers of its files. */
+export interface FileSpace {
+  readonly blockBytes: number;
+  readonly blocks: number;
+  readonly freeBlocks: number;
+  readonly files: number;
+  readonly freeFiles: number;
+}
+
+/** A process of a shell: the shell, or one of its jobs. */
+export interface ProcessEntry {
+  readonly pid: number;
+  readonly parentPid: number;
+  /** The command with its arguments. */
+  readonly command: string;
+  /** Time of the start, in milliseconds. */
+  readonly startedMs: number;
+}
+
+/** The processes of a shell. */
+export interface ProcessTable {
+  list(): readonly ProcessEntry[];
+  /** Number of the next process. */
+  readonly nextPid: number;
+  /** Sends a signal to a job. Returns `false` if the process is no job that runs. */
+  signal(pid: number, name: string): boolean;
 }
 
 /** Output and exit code of a command that another one ran. */
@@ -71,6 +101,8 @@ export interface CommandContext {
   printError(text: string): void;
   /** Handles interrupts. Long loops call it in each round. */
   poll(): void;
+  /** The processes of the shell that runs the command. */
+  readonly processes: ProcessTable;
   /** Runs another command, and prints its output. */
   run(words: readonly string[], options?: RunOptions): Promise<CommandResult>;
 }

@@ -3,7 +3,7 @@ import type { GnuName } from "./gnu_names.ts";
 import { bc } from "./data/bc.ts";
 import { cat } from "./text/cat.ts";
 import { date } from "./date.ts";
-import { cmp, diff } from "./text/diff.ts";
+import { cmp, diff } from "./text/diff/diff.ts";
 import { env } from "./env.ts";
 import { expr } from "./expr.ts";
 import { cp, mv } from "./files/copy.ts";

@@ -53,6 +53,8 @@ export interface BackgroundJobParts {
 export class BackgroundJob {
   /** Resolves when the job has ended. */
   readonly ended: Promise<void>;
+  /** Time of the start, in milliseconds. */
+  readonly startedMs = Date.now();
   /** True if `jobs` has listed the job's end, which it does once. */
   isListed = false;
   /** True if `wait` has returned the job's exit code. */

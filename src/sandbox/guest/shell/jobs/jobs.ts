@@ -1,5 +1,6 @@
 import type { StatementNode } from "../builtins/nodes.ts";
 import type { Signal } from "../builtins/signal_names.ts";
+import type { ProcessEntry } from "../gnu/command.ts";
 import type { ShellLimits } from "../clock.ts";
 import type { ShellFiles } from "../files.ts";
 import { jobState, type State } from "../script/process_state.ts";
@@ -148,6 +149,17 @@ export class ShellJobs {
       stderr += output.stderr;
     }
     return { ...output, stderr };
+  }
+
+  /** Number of the next process. */
+  get nextPid(): number {
+    return this.#nextPid;
+  }
+
+  /** Returns the jobs that run. */
+  processes(): ProcessEntry[] {
+    return this.#jobs.filter(({ exitCode }) => exitCode === undefined)
+      .map(({ pid, parentPid, text, startedMs }) => ({ pid, parentPid, command: text, startedMs }));
   }
 
   /** `jobs`. It lists the end of each job once. */

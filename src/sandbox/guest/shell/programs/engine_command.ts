@@ -1,7 +1,7 @@
 import type { Command, ExecResult } from "just-bash";
 import { defineCommand } from "../engine.ts";
-import type { ShellFiles } from "../files.ts";
-import { byteText, type GnuCommand, unicodeText, UsageError } from "../gnu/command.ts";
+import { latin1Bytes, type ShellFiles } from "../files.ts";
+import { byteText, type GnuCommand, type ProcessTable, unicodeText, UsageError } from "../gnu/command.ts";
 import type { MergedStreams } from "../script/merged_streams.ts";
 import { withSubstitutions } from "./substitutions.ts";
 
@@ -9,13 +9,14 @@ import { withSubstitutions } from "./substitutions.ts";
 export interface EngineCommandParts {
   readonly files: ShellFiles;
   readonly streams: Pick<MergedStreams, "isMerged">;
+  readonly processes: ProcessTable;
 }
 
 /** Makes a command of the engine from one of ours, which is loaded when it first runs. */
 export function toEngineCommand(
   name: string,
   load: () => Promise<GnuCommand>,
-  { files, streams }: EngineCommandParts,
+  { files, streams, processes }: EngineCommandParts,
 ): Command {
   return defineCommand(name, async (args, context) => {
     const { cwd, exportedEnv = {}, signal, exec, fs } = context;
@@ -31,7 +32,10 @@ export function toEngineCommand(
     const command = await load();
     try {
       const exitCode = await command(args.map(byteText), {
-        files: await withSubstitutions(files.forCommands, args, fs),
+        files: await withSubstitutions(files.forCommands, args, {
+          fs,
+          stdin: () => latin1Bytes(input.text),
+        }),
         cwd,
         variables: exportedEnv,
         get stdin() {
@@ -44,6 +48,7 @@ export function toEngineCommand(
         warn,
         printError,
         poll,
+        processes,
         run: async (words, { stdin = "", cwd: folder = cwd, variables, isCaptured = false } = {}) => {
           const [first = "", ...operands] = words.map(unicodeText);
           if (SHELL_ONLY.has(first)) {

@@ -33,15 +33,22 @@ export async function runWithFiles(
   }
 }
 
-/** Adds the outputs of `<(…)` among the arguments, which the engine keeps in a file system of its own. */
+const STDIN = /^\/dev\/(?:stdin|fd\/0)$|^\/proc\/self\/fd\/0$/;
+
+/**
+ * Adds the files among the arguments that are streams of the command: the outputs of `<(…)`, which the engine keeps in a
+ * file system of its own, and stdin.
+ */
 export async function withSubstitutions(
   files: CommandFiles,
   args: readonly string[],
-  fs: IFileSystem,
+  { fs, stdin }: { readonly fs: IFileSystem; readonly stdin: () => Uint8Array },
 ): Promise<CommandFiles> {
-  const paths = args.flatMap((word) => SUBSTITUTION.exec(word) ?? []);
-  if (paths.length === 0) return files;
+  const inputs = args.filter((word) => STDIN.test(word));
+  const paths = args.flatMap((word) => STDIN.test(word) ? [] : SUBSTITUTION.exec(word) ?? []);
+  if (paths.length === 0 && inputs.length === 0) return files;
   const outputs = new Map<string, Uint8Array>();
+  for (const path of inputs) outputs.set(path, stdin());
   for (const path of paths) {
     const bytes = await fs.readFileBuffer(path).catch(() => undefined);
     if (bytes) outputs.set(path, bytes);

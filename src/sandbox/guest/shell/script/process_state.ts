@@ -1,4 +1,5 @@
 import type { ShellState } from "../builtins/builtin.ts";
+import type { ProcessEntry } from "../gnu/command.ts";
 import { decodeState, encodeState } from "../shell_image.ts";
 import { functionVariable } from "../builtins/functions.ts";
 
@@ -70,13 +71,20 @@ export function programState(state: State, env: Readonly<Record<string, string>>
   return { ...state, env: variables, exportedVars: new Set(Object.keys(env)) };
 }
 
+/** Returns the shell as a process. */
+export function shellProcess(state: State | undefined): ProcessEntry[] {
+  if (!state) return [];
+  const { virtualPid, startTime } = state as unknown as ShellState;
+  return [{ pid: virtualPid, parentPid: 0, command: "bash", startedMs: startTime }];
+}
+
 const VERSION = ["5", "2", "15", "1", "release", "x86_64-pc-linux-gnu"];
 
 /** Adds the array that has the version of bash. */
 export function addVersion(state: Record<string, unknown>): void {
   const elements = new Map(VERSION.map((part, at) => [String(at), part]));
   const arrays = state.arrays instanceof Map ? state.arrays : [];
-  state.arrays = new Map([...arrays, ["BASH_VERSINFO", { kind: "indexed", elements }]]);
+  state.arrays = new Map([...arrays, ["BASH_VERSINFO", { kind: "indexed", elements, isAssigned: true }]]);
 }
 
 /** Options of a script that a command runs. */

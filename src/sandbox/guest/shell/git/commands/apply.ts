@@ -11,7 +11,7 @@ import { contentSide, type FilePair } from "../compare/file_pairs.ts";
 import { applyHunks, type PatchedFile, readPatch, reversePatch } from "../compare/git_patch.ts";
 import { quotedPath, renameText } from "../compare/names.ts";
 import { summaryText, sumText } from "../compare/stat_output.ts";
-import type { Hunk } from "../../gnu/text/unified_diff.ts";
+import type { Hunk } from "../../gnu/text/diff/unified_diff.ts";
 import type { FreeCommand } from "../git_command.ts";
 import { fails, fatal, GitError } from "../store/git_error.ts";
 import { hashObject } from "../store/object_store.ts";

@@ -1,6 +1,6 @@
 import { inflateSync } from "../../engine.ts";
 import { linesOf, UsageError } from "../../gnu/command.ts";
-import { type Hunk, readHunk, reverse } from "../../gnu/text/unified_diff.ts";
+import { type Hunk, readHunk, reverse } from "../../gnu/text/diff/unified_diff.ts";
 import { fails, GitError, refuse } from "../store/git_error.ts";
 import { unquotedPath } from "./names.ts";
 import { readBinaryLine } from "./patch_output.ts";

@@ -1,4 +1,13 @@
-import { type CommandContext, errorText, type GnuCommand, pathOf, textOf, UsageError } from "../command.ts";
+import {
+  bytesOf,
+  type CommandContext,
+  errorText,
+  type GnuCommand,
+  pathOf,
+  statusOf,
+  textOf,
+  UsageError,
+} from "../command.ts";
 import type { Frame } from "./code.ts";
 import { type CompiledFunction, compileExpression, readMain, type Scope } from "./compile.ts";
 import { compileBuiltin, waits } from "./builtin_functions.ts";
@@ -7,7 +16,7 @@ import { parseAwk } from "./parser.ts";
 import { Runtime } from "./runtime.ts";
 import { compileStatement, Leave, Returned, type StatementCode } from "./statements.ts";
 import { AwkFailure, AwkSyntaxError, type FunctionDefinition, type Program, type Rule } from "./syntax.ts";
-import { type Cell, decodeText, isTrue, UserText, type Value } from "./values.ts";
+import { type Cell, decodeBytes, decodeText, encodeText, isTrue, UserText, type Value } from "./values.ts";
 
 interface Arguments {
   readonly program: string;
@@ -16,14 +25,18 @@ interface Arguments {
   readonly variables: readonly string[];
   readonly separator: string | undefined;
   readonly operands: readonly string[];
+  /** True if the output of each file replaces the file. */
+  readonly isInPlace: boolean;
+  /** True if each byte is a character. */
+  readonly hasBytes: boolean;
 }
 
 /** `awk` as gawk 5.2.1 is. */
 export const awk: GnuCommand = async (args, context) => {
-  const given = readArguments(args, context);
-  if (typeof given === "number") return given;
   let run: Run | undefined;
   try {
+    const given = readArguments(args, context);
+    if (typeof given === "number") return given;
     const program = parse(given, context);
     if (program === undefined) return 1;
     run = new Run(program, given, context);
@@ -56,8 +69,15 @@ const LONG: Readonly<Record<string, string>> = {
   assign: "v",
   "field-separator": "F",
   file: "f",
+  include: "i",
   source: "e",
 };
+const BYTES = /^-b$|^--characters-as-bytes$/;
+/** Options that are refused, with the reason. */
+const REFUSED: readonly (readonly [option: RegExp, reason: string])[] = [
+  [/^-n$|^--non-decimal-data$/, ": strtonum() reads numbers of other bases"],
+  [/^-l|^--load(?:=|$)/, ": extensions are libraries of the machine"],
+];
 /** Options that change nothing here. */
 const WITHOUT_EFFECT = /^-[NOrs]$|^--(?:re-interval|optimize|no-optimize|use-lc-numeric)$/;
 
@@ -67,8 +87,10 @@ function readArguments(args: readonly string[], context: CommandContext): Argume
   });
   const programs: string[] = [];
   const sources: string[] = [];
+  const included: string[] = [];
   const variables: string[] = [];
   let separator: string | undefined;
+  let [isInPlace, hasBytes] = [false, false];
   let at = 0;
   for (; at < words.length; at++) {
     const word = words[at] ?? "";
@@ -82,10 +104,15 @@ function readArguments(args: readonly string[], context: CommandContext): Argume
     }
     if (!word.startsWith("-") || word === "-") break;
     if (WITHOUT_EFFECT.test(word)) continue;
+    if (BYTES.test(word)) {
+      hasBytes = true;
+      continue;
+    }
     const [, long, equals, longValue = ""] = /^--([\w-]+)(=?)([^]*)$/.exec(word) ?? [];
     const letter = long === undefined ? word.charAt(1) : LONG[long] ?? "";
-    if (!/^[vFfe]$/.test(letter)) {
-      throw new UsageError(`option '${word}' is not available in the sandbox`, {
+    if (!/^[vFfei]$/.test(letter)) {
+      const [, reason = ""] = REFUSED.find(([option]) => option.test(word)) ?? [];
+      throw new UsageError(`option '${word}' is not available in the sandbox${reason}`, {
         exitCode: 2,
         hasHint: false,
       });
@@ -99,6 +126,8 @@ function readArguments(args: readonly string[], context: CommandContext): Argume
     if (letter === "v") variables.push(value);
     else if (letter === "F") separator = value;
     else if (letter === "e") programs.push(value);
+    else if (letter === "i" && value === "inplace") isInPlace = true;
+    else if (letter === "i") included.push(`@include "${value}"\n`);
     else {
       const text = readProgram(value, context);
       if (text === undefined) return 2;
@@ -112,7 +141,18 @@ function readArguments(args: readonly string[], context: CommandContext): Argume
     context.printError(USAGE);
     return 1;
   }
-  return { program, source: sources.join(","), variables, separator, operands: rest };
+  const text = hasBytes ? decodeBytes(encodeText(program)) : program;
+  const whole = includeSources(included.join("") + text, context);
+  if (whole === undefined) return 1;
+  return {
+    program: whole,
+    source: sources.join(","),
+    variables,
+    separator,
+    operands: rest,
+    isInPlace,
+    hasBytes,
+  };
 }
 
 const USAGE = `Usage: awk [POSIX or GNU style options] -f progfile [--] file ...
@@ -122,11 +162,34 @@ Usage: awk [POSIX or GNU style options] [--] 'program' file ...
 function readProgram(name: string, context: CommandContext): string | undefined {
   if (name === "-" || name === "/dev/stdin") return decodeText(context.stdin);
   try {
-    return decodeText(textOf(context.files.read(pathOf(context.cwd, name))));
+    return decodeText(textOf(context.files.read(sourcePath(name, context))));
   } catch (error) {
     context.printError(`awk: fatal: cannot open source file \`${name}' for reading: ${errorText(error)}\n`);
     return undefined;
   }
+}
+
+/** Returns the path of a source file, whose name may lack `.awk`. */
+function sourcePath(name: string, { files, cwd }: CommandContext): string {
+  const path = pathOf(cwd, encodeText(name));
+  return !statusOf(files, path) && statusOf(files, `${path}.awk`) ? `${path}.awk` : path;
+}
+
+/** Replaces the lines of `@include` by the files that they name, each once. Returns `undefined` if one is missing. */
+function includeSources(program: string, context: CommandContext): string | undefined {
+  const read = new Set<string>();
+  let isComplete = true;
+  const include = (text: string): string =>
+    text.replace(/^[ \t]*@include[ \t]+"([^"\n]*)"[ \t]*;?/gm, (_, name: string) => {
+      const path = sourcePath(name, context);
+      if (read.has(path)) return "";
+      read.add(path);
+      const source = readProgram(name, context);
+      isComplete &&= source !== undefined;
+      return include(source ?? "");
+    });
+  const whole = include(program);
+  return isComplete ? whole : undefined;
 }
 
 /** A rule that is ready to run. */
@@ -144,7 +207,11 @@ class Run {
   readonly #rules: readonly CompiledRule[];
 
   constructor(program: Program, given: Arguments, context: CommandContext) {
-    const runtime = this.#runtime = new Runtime(context);
+    const runtime = this.#runtime = new Runtime(context, {
+      hasBytes: given.hasBytes,
+      leavesStdin: program.rules.every(({ when }) => when === "BEGIN") && !readsInput(program),
+    });
+    if (given.isInPlace) changeInPlace(runtime);
     const argv = runtime.global("ARGV").array;
     ["awk", ...given.operands].forEach((word, index) => argv.set(String(index), new UserText(word)));
     runtime.global("ARGC").value = 1 + given.operands.length;
@@ -152,7 +219,7 @@ class Run {
       runtime.assign("FS", given.separator);
     }
     for (const variable of given.variables) {
-      const [, name, value = ""] = /^([A-Za-z_]\w*)=([^]*)$/.exec(variable) ?? [];
+      const [, name, value = ""] = /^((?:[A-Za-z_]\w*::)?[A-Za-z_]\w*)=([^]*)$/.exec(variable) ?? [];
       if (name === undefined) {
         throw new UsageError(
           `fatal: \`${variable}' argument to \`-v' not in \`var=value' form`,
@@ -261,6 +328,31 @@ class Run {
   }
 }
 
+/** Lets the output that belongs to a file replace the file. `inplace::suffix` names a copy of the old file. */
+function changeInPlace(runtime: Runtime): void {
+  const { context, streams } = runtime;
+  let current: string | undefined;
+  runtime.onFile = (name) => {
+    const text = streams.takeOutput();
+    if (current !== undefined && text !== undefined) {
+      const suffix = runtime.text(runtime.global("inplace::suffix").value);
+      if (suffix !== "") context.files.write(current + encodeText(suffix), context.files.read(current));
+      context.files.write(current, bytesOf(text));
+    }
+    current = name === undefined || name === "-" ? undefined : pathOf(context.cwd, encodeText(name));
+    if (current !== undefined) streams.keepOutput();
+  };
+}
+
+/** True if a program may read its stdin by `getline`. */
+function readsInput(part: unknown): boolean {
+  if (typeof part !== "object" || part === null) return false;
+  if (part instanceof Map) return [...part.values()].some(readsInput);
+  const { kind, from } = part as { kind?: unknown; from?: unknown };
+  if (kind === "getline" && !COMMANDS.has(from)) return true;
+  return Object.values(part).some(readsInput);
+}
+
 function leftBy(error: unknown): Leave["what"] {
   if (error instanceof Leave && error.what !== "exit") return error.what;
   throw error;
@@ -334,10 +426,12 @@ function findWaiting(definitions: ReadonlyMap<string, FunctionDefinition>): Read
   return found;
 }
 
+const COMMANDS: ReadonlySet<unknown> = new Set(["command", "coprocess"]);
+
 function containsWait(part: unknown, waiting: ReadonlySet<string>): boolean {
   if (typeof part !== "object" || part === null) return false;
   const { kind, name, from } = part as { kind?: unknown; name?: unknown; from?: unknown };
-  if (kind === "switch" || kind === "while" || kind === "for" || kind === "getline" && from === "command") {
+  if (kind === "switch" || kind === "while" || kind === "for" || kind === "getline" && COMMANDS.has(from)) {
     return true;
   }
   if (kind === "builtin" && waits(String(name)) || kind === "call" && waiting.has(String(name))) return true;

@@ -77,7 +77,9 @@ const PLAIN: Readonly<Record<string, Plain>> = {
   sprintf: ([format, ...values], runtime) => formatValues(runtime.text(format), values, runtime.convert),
   strtonum: ([value], runtime) => strtonum(value, runtime),
   system: ([command], runtime) => runtime.streams.system(runtime.text(command)),
-  close: ([name], runtime) => runtime.streams.close(runtime.text(name)),
+  close: ([name, end], runtime) => {
+    return runtime.streams.close(runtime.text(name), end === undefined ? undefined : runtime.text(end));
+  },
   fflush(_, runtime) {
     runtime.streams.flush();
     return 0;

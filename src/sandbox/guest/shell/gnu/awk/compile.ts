@@ -364,7 +364,9 @@ function compileGetline(
     });
   }
   return join<[Value, Store], Value>([name, store], async ([value, set]) => {
-    return read(await runtime.streams.command(runtime.text(value)), set);
+    const command = runtime.text(value);
+    const { streams } = runtime;
+    return read(await (from === "command" ? streams.command(command) : streams.coprocess(command)), set);
   }, { isAsync: true });
 }
 

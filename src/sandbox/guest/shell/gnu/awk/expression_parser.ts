@@ -106,11 +106,11 @@ export class ExpressionParser extends TokenReader {
         isCompared = true;
         this.advance();
         left = { kind: "binary", operator: text, left, right: this.concat(context) };
-      } else if (this.is("|") && !context.noPipe) {
-        this.advance();
+      } else if ((this.is("|") || this.is("|&")) && !context.noPipe) {
+        const from = this.advance().text === "|" ? "command" : "coprocess";
         if (!this.isKeyword("getline")) this.fail();
         this.advance();
-        left = { kind: "getline", from: "command", source: left, ...this.#getlinePlace() };
+        left = { kind: "getline", from, source: left, ...this.#getlinePlace() };
       } else return left;
     }
   }

@@ -248,7 +248,6 @@ class Parser extends ExpressionParser {
     let to: Redirection | undefined;
     if (this.#isRedirection()) {
       const sign = this.advance().text;
-      if (sign === "|&") throw new AwkSyntaxError("|& is not available in the sandbox", this.token);
       to = { kind: sign as Redirection["kind"], target: this.concat({ ...context }) };
     }
     return { kind, items, to };

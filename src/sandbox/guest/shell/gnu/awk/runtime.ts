@@ -6,7 +6,7 @@ import { Expressions } from "./expressions.ts";
 import { numberFormatter } from "./format.ts";
 import { RandomNumbers } from "./random.ts";
 import { CurrentRecord, type RecordReader, splitByContent, splitByWidths, splitText } from "./records.ts";
-import { Streams } from "./streams.ts";
+import { Streams, type StreamSettings } from "./streams.ts";
 import { Cell, isTrue, toNumber, toText, UserText, type Value } from "./values.ts";
 
 /** The number of fields, which the record holds. */
@@ -75,9 +75,12 @@ export class Runtime {
   #hasRead = false;
   #steps = 0;
 
-  constructor(context: CommandContext) {
+  /** Called with the name of each file that is opened, and at the end of the last one. */
+  onFile: ((name: string | undefined) => void) | undefined;
+
+  constructor(context: CommandContext, streamSettings: StreamSettings = {}) {
     this.context = context;
-    this.streams = new Streams(context);
+    this.streams = new Streams(context, streamSettings);
     const settings = Object.entries(SETTINGS).map(([name, value]) => [name, this.global(name, value)]);
     this.#settings = Object.fromEntries(settings);
     this.record = new CurrentRecord({
@@ -199,7 +202,9 @@ export class Runtime {
       this.#argument++;
       return this.#open(word);
     }
-    return this.#hasRead ? undefined : this.#open("-");
+    if (!this.#hasRead) return this.#open("-");
+    this.onFile?.(undefined);
+    return undefined;
   }
 
   #open(word: string): InputFile | undefined {
@@ -214,6 +219,7 @@ export class Runtime {
     }
     this.global("FILENAME").value = new UserText(word);
     this.#records.file.value = 0;
+    this.onFile?.(word);
     return this.#file = { name: word, reader: found };
   }
 

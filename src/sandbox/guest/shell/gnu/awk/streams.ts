@@ -1,7 +1,8 @@
 import { PathError } from "../../../errno.ts";
 import { bytesOf, type CommandContext, errorText, pathOf, textOf } from "../command.ts";
 import { RecordReader } from "./records.ts";
-import { decodeText, encodeText } from "./values.ts";
+import { AwkFailure } from "./syntax.ts";
+import { decodeBytes, decodeText, encodeText } from "./values.ts";
 
 /** A file or a command that the program writes to. */
 interface Output {
@@ -10,29 +11,68 @@ interface Output {
   text: string;
 }
 
+/** A command that a program writes to and reads from, with `|&`. */
+interface Coprocess {
+  /** What the program has written. */
+  text: string;
+  /** The output of the command, which runs when the program first reads. */
+  reader?: RecordReader;
+  exitCode: number;
+}
+
+/** Settings of {@linkcode Streams}. */
+export interface StreamSettings {
+  /** True if each byte is a character. */
+  readonly hasBytes?: boolean;
+  /** True if the program does not read stdin itself, so that its commands do. */
+  readonly leavesStdin?: boolean;
+}
+
 const SIGNALLED = 128;
 
 /** Files and commands that a program has opened by their names. */
 export class Streams {
   readonly #context: CommandContext;
+  readonly #settings: StreamSettings;
+  readonly #decode: (text: string) => string;
+  readonly #coprocesses = new Map<string, Coprocess>();
   readonly #outputs = new Map<string, Output>();
   readonly #inputs = new Map<string, { readonly reader: RecordReader; readonly exitCode: number }>();
   #stdin: RecordReader | undefined;
   #held = "";
+  #kept: string | undefined;
 
-  constructor(context: CommandContext) {
+  constructor(context: CommandContext, settings: StreamSettings) {
     this.#context = context;
+    this.#settings = settings;
+    this.#decode = settings.hasBytes ? decodeBytes : decodeText;
   }
 
   /** The records of stdin. */
   get stdin(): RecordReader {
-    return this.#stdin ??= new RecordReader(decodeText(this.#context.stdin));
+    return this.#stdin ??= new RecordReader(this.#decode(this.#context.stdin));
   }
 
   /** Prints to stdout. What is not flushed comes behind the output of commands, as with gawk's stdout in a pipe. */
   print(text: string): void {
+    if (this.#kept !== undefined) {
+      this.#kept += text;
+      return;
+    }
     this.#held += text;
     if (this.#held.length > HELD_CHARACTERS) this.#flushStdout();
+  }
+
+  /** Keeps what is printed from now on, for a file that is changed in place. */
+  keepOutput(): void {
+    this.#kept = "";
+  }
+
+  /** Returns what was kept, and prints again. */
+  takeOutput(): string | undefined {
+    const kept = this.#kept;
+    this.#kept = undefined;
+    return kept === undefined ? undefined : encodeText(kept);
   }
 
   #flushStdout(): void {
@@ -45,7 +85,8 @@ export class Streams {
    *
    * @throws {PathError} if the file cannot be written.
    */
-  write(kind: ">" | ">>" | "|", name: string, text: string): void {
+  write(kind: ">" | ">>" | "|" | "|&", name: string, text: string): void {
+    if (kind === "|&") return this.#writeCoprocess(name, text);
     const key = `${kind === "|" ? "|" : ">"}${name}`;
     const output = this.#outputs.get(key) ?? this.#open(kind, name);
     this.#outputs.set(key, output);
@@ -98,7 +139,7 @@ export class Streams {
     if (known) return known.reader;
     try {
       const bytes = this.#context.files.read(pathOf(this.#context.cwd, encodeText(name)));
-      const reader = new RecordReader(decodeText(textOf(bytes)));
+      const reader = new RecordReader(this.#decode(textOf(bytes)));
       this.#inputs.set(`<${name}`, { reader, exitCode: 0 });
       return reader;
     } catch (error) {
@@ -112,9 +153,37 @@ export class Streams {
     if (known) return known.reader;
     this.flush();
     const { stdout, exitCode } = await this.#run(command, { isCaptured: true });
-    const reader = new RecordReader(decodeText(stdout));
+    const reader = new RecordReader(this.#decode(stdout));
     this.#inputs.set(`|${command}`, { reader, exitCode });
     return reader;
+  }
+
+  #writeCoprocess(name: string, text: string): void {
+    const process = this.#coprocesses.get(name) ?? { text: "", exitCode: 0 };
+    this.#coprocesses.set(name, process);
+    if (process.reader) {
+      throw new AwkFailure(`|& of what a command reads after it wrote is not available: \`${name}'`);
+    }
+    process.text += text;
+  }
+
+  /** Returns the reader of a coprocess, which gets all that the program has written until it first reads. */
+  async coprocess(name: string): Promise<RecordReader> {
+    const process = this.#coprocesses.get(name) ?? { text: "", exitCode: 0 };
+    this.#coprocesses.set(name, process);
+    if (process.reader) return process.reader;
+    this.flush();
+    const { stdout, exitCode } = await this.#run(name, { isCaptured: true, stdin: encodeText(process.text) });
+    process.exitCode = exitCode;
+    return process.reader = new RecordReader(this.#decode(stdout));
+  }
+
+  async #closeCoprocess(name: string, end: string | undefined): Promise<number> {
+    if (end === "to") return 0; // the command gets no more when it runs
+    await this.coprocess(name);
+    const exitCode = this.#coprocesses.get(name)?.exitCode ?? 0;
+    this.#coprocesses.delete(name);
+    return exitCode;
   }
 
   /** Runs a command for `system()`. Returns its exit code, or 256 and the signal that ended it. */
@@ -125,7 +194,9 @@ export class Streams {
   }
 
   async #run(command: string, options: { isCaptured?: boolean; stdin?: string }) {
-    return await this.#context.run(["sh", "-c", encodeText(command)], options);
+    const { leavesStdin = false } = this.#settings;
+    const stdin = options.stdin ?? (leavesStdin && !this.#stdin ? this.#context.stdin : "");
+    return await this.#context.run(["sh", "-c", encodeText(command)], { ...options, stdin });
   }
 
   /** Writes what is held back. */
@@ -135,7 +206,8 @@ export class Streams {
   }
 
   /** Closes a file or command. Returns its exit code; -1 if none is open by that name. */
-  async close(name: string): Promise<number> {
+  async close(name: string, end?: string): Promise<number> {
+    if (this.#coprocesses.has(name)) return await this.#closeCoprocess(name, end);
     let exitCode = -1;
     for (const key of [`<${name}`, `|${name}`]) {
       const input = this.#inputs.get(key);
@@ -161,6 +233,7 @@ export class Streams {
 
   /** Closes all files and commands, in the order in which they were opened. */
   async closeAll(): Promise<void> {
+    for (const name of [...this.#coprocesses.keys()]) await this.#closeCoprocess(name, undefined);
     for (const output of this.#outputs.values()) await this.#close(output);
     this.#outputs.clear();
     this.#flushStdout();

@@ -36,7 +36,7 @@ export type Expression =
   }
   | {
     readonly kind: "getline";
-    readonly from: "input" | "file" | "command";
+    readonly from: "input" | "file" | "command" | "coprocess";
     readonly source?: Expression;
     readonly place?: Place;
   };
@@ -67,7 +67,7 @@ export type ArrayName = { readonly kind: "name"; readonly name: string } | Eleme
 
 /** Where `print` writes. */
 export interface Redirection {
-  readonly kind: ">" | ">>" | "|";
+  readonly kind: ">" | ">>" | "|" | "|&";
   readonly target: Expression;
 }
 

@@ -167,6 +167,11 @@ export class AwkArray {
   }
 }
 
+/** Decodes byte text of which each byte is a character, in the form of {@linkcode decodeText}. */
+export function decodeBytes(bytes: string): string {
+  return bytes.replace(/[\x80-\xff]/g, (sign) => String.fromCharCode(0xdc00 + sign.charCodeAt(0)));
+}
+
 /** Decodes byte text. A byte that is no character becomes half of a surrogate pair, which {@linkcode encodeText} restores. */
 export function decodeText(bytes: string): string {
   if (!/[\x80-\xff]/.test(bytes)) return bytes;

@@ -11,7 +11,15 @@ import {
 } from "../command.ts";
 import { fail, folderName, refuse } from "../files/operands.ts";
 import { type ParsedOptions, parseOptions } from "../options.ts";
-import { type FileChange, type Hunk, hunkText, readChanges, reverse, startOf, stop } from "./unified_diff.ts";
+import {
+  type FileChange,
+  type Hunk,
+  hunkText,
+  readChanges,
+  reverse,
+  startOf,
+  stop,
+} from "./diff/unified_diff.ts";
 
 const OPTIONS =
   "p,strip=:i,input=:R,reverse:N,forward:f,force:t,batch:s,quiet,silent:o,output=:d,directory=:" +

@@ -1,4 +1,7 @@
 import { contextText } from "./context_diff.ts";
+import { FORMAT_OPTIONS, formattedText } from "./line_formats.ts";
+import type { Change } from "./line_groups.ts";
+import { sideBySideText } from "./side_by_side.ts";
 import {
   type CommandContext,
   errorText,
@@ -9,28 +12,23 @@ import {
   textOf,
   unicodeText,
   UsageError,
-} from "../command.ts";
-import { formatDate } from "../date.ts";
-import { globExpression } from "../glob.ts";
-import { type ParsedOptions, parseOptions } from "../options.ts";
-import { zoneOf } from "../time_zone.ts";
+} from "../../command.ts";
+import { formatDate } from "../../date.ts";
+import { globExpression } from "../../glob.ts";
+import { type ParsedOptions, parseOptions } from "../../options.ts";
+import { zoneOf } from "../../time_zone.ts";
 
 const OPTIONS =
   "q,brief:s,report-identical-files:u:U=:c:C,context=:e,ed:n,rcs:y,side-by-side:normal:r,recursive:" +
   "N,new-file:i,ignore-case:w,ignore-all-space:b,ignore-space-change:Z,ignore-trailing-space:" +
-  "B,ignore-blank-lines:a,text:x,exclude=:L,label=:d,minimal:strip-trailing-cr:color?:W,width=:help:version";
+  "B,ignore-blank-lines:a,text:x,exclude=:L,label=:d,minimal:strip-trailing-cr:color?:W,width=:help:version:" +
+  `left-column:suppress-common-lines:t,expand-tabs:${FORMAT_OPTIONS}`;
 const TROUBLE = 2;
 const DEFAULT_CONTEXT = 3;
 /** Number of changes up to which the shortest script is searched. Files that differ more are one change. */
 const MAX_CHANGES = 4000;
-
-/** Lines `[fromStart, fromEnd)` that are replaced by `[toStart, toEnd)`. */
-interface Change {
-  readonly fromStart: number;
-  readonly fromEnd: number;
-  readonly toStart: number;
-  readonly toEnd: number;
-}
+/** Columns of a line of `-y`. */
+const WIDTH = 130;
 
 interface Side {
   readonly name: string;
@@ -38,7 +36,7 @@ interface Side {
   readonly changedMs: number;
 }
 
-/** `diff` of GNU diffutils 3.8: normal, unified and context output. */
+/** `diff` of GNU diffutils 3.8: normal, unified, context and formatted output, and that in two columns. */
 export const diff: GnuCommand = (args, context) => {
   const unified = args.map((word) =>
     word === "--unified"
@@ -48,7 +46,7 @@ export const diff: GnuCommand = (args, context) => {
       : word.replace(/^--unified=/, "-U").replace(/^--context=/, "-C").replace(/^-(\d+)$/, "-U$1")
   );
   const options = parseOptions(unified, OPTIONS, { exitCode: TROUBLE });
-  for (const name of ["e", "n", "y"]) {
+  for (const name of ["e", "n"]) {
     if (options.has(name)) {
       throw new UsageError(`the output of -${name} is not available in the sandbox`, {
         exitCode: TROUBLE,
@@ -175,7 +173,9 @@ class Comparison {
       }
     }
     const differs = isBinary ? from.text !== to.text : changes.length > 0;
+    const formatted = isBinary || options.has("q") ? undefined : this.#formatted(before, after, changes);
     if (!differs) {
+      print(formatted ?? "");
       if (options.has("s")) print(`Files ${fromName} and ${toName} are identical\n`);
       return 0;
     }
@@ -188,6 +188,10 @@ class Comparison {
       return 1;
     }
     if (!isTop) print(`${this.#command} ${fromName} ${toName}\n`);
+    if (formatted !== undefined) {
+      print(formatted);
+      return 1;
+    }
     const context = options.value("U");
     const around = Number(options.value("C") ?? DEFAULT_CONTEXT);
     if (options.has("c") || options.has("C")) {
@@ -198,6 +202,30 @@ class Comparison {
       print(unifiedText(before, after, changes, Number(context ?? DEFAULT_CONTEXT)));
     } else print(normalText(before, after, changes));
     return 1;
+  }
+
+  /** Returns the output of `-y` or of formats, which have all lines. */
+  #formatted(
+    before: readonly string[],
+    after: readonly string[],
+    changes: readonly Change[],
+  ): string | undefined {
+    const options = this.#options;
+    if (!options.has("y")) return formattedText(options, before, after, changes);
+    const width = options.value("W") ?? String(WIDTH);
+    if (!/^[1-9]\d*$/.test(width)) {
+      throw new UsageError(`invalid width '${width}'`, { exitCode: TROUBLE });
+    }
+    const common = options.has("suppress-common-lines")
+      ? "none"
+      : options.has("left-column")
+      ? "left"
+      : "both";
+    return sideBySideText(before, after, changes, {
+      width: Number(width),
+      hasSpaces: options.has("t"),
+      common,
+    });
   }
 
   /** Returns a function that maps lines to texts, which are equal for lines that count as equal. */

@@ -1,5 +1,5 @@
-import { linesOf, UsageError } from "../command.ts";
-import { fail } from "../files/operands.ts";
+import { linesOf, UsageError } from "../../command.ts";
+import { fail } from "../../files/operands.ts";
 
 const NO_NEWLINE = "\\";
 const EPOCH = /^1970-01-01 00:00:00|^1969-12-31 \d\d:00:00|^Thu Jan\s+1 00:00:00 1970/;
