@@ -107,12 +107,16 @@ async function readPieces(
 ): Promise<void> {
   const reader = stream.getReader({ mode: "byob" });
   let buffer = new ArrayBuffer(READ_BYTES);
-  for (;;) {
-    const { value, done } = await reader.read(new Uint8Array(buffer));
-    if (done) return;
-    const isShort = value.length <= SHORT_BYTES;
-    onPiece(isShort ? value.slice() : value);
-    buffer = isShort ? value.buffer : new ArrayBuffer(READ_BYTES);
+  try {
+    for (;;) {
+      const { value, done } = await reader.read(new Uint8Array(buffer));
+      if (done) return;
+      const isShort = value.length <= SHORT_BYTES;
+      onPiece(isShort ? value.slice() : value);
+      buffer = isShort ? value.buffer : new ArrayBuffer(READ_BYTES);
+    }
+  } finally {
+    await reader.cancel().catch(() => {}); // closes the pipe if the receiver has thrown an error
   }
 }
 
