@@ -124,7 +124,7 @@ const FORGED_HEADS: Record<string, (head: Head) => unknown> = {
   "two files with one inode": addNode([0, "x", 900, FOLDER, TIMES, 0], [0, "y", 900, FOLDER, TIMES, 0]),
   "a file larger than the checkpoint": addNode([0, "x", 900, FILE, TIMES, 2 ** 40]),
   "a file of less than nothing": addNode([0, "x", 900, FILE, TIMES, -1]),
-  "a socket": addNode([0, "x", 900, 0o140644, TIMES, 0]),
+  "a FIFO": addNode([0, "x", 900, 0o010644, TIMES, 0]),
   "a time that is none": addNode([0, "x", 900, FOLDER, [1e300, 1, 1], 0]),
   "no root": ({ files }) => files.nodes.splice(0),
   "no devices and no library": ({ files }) => files.nodes.splice(1),

@@ -45,7 +45,9 @@ const STATEMENTS: readonly fc.Arbitrary<string>[] = [
   fc.constant("items.append(len(next(lines))); table[next(words)[0]] = 1"),
   fc.string({ maxLength: 30 }).map((text) => `digest.update(${JSON.stringify(text)}.encode())`),
   fc.nat(2000).map((n) => `buffer.write(packer.compress(bytes(range(256)) * ${n}))`),
-  fc.nat(99).map((n) => `base.execute('insert into t values (?)', (${n},)); ${n % 3 ? "base.commit()" : ""}`),
+  fc.nat(99).map((n) =>
+    `base.execute('insert into t values (?)', (${n},)).rowcount; ${n % 3 ? "base.commit()" : ""}`
+  ),
   fc.nat(3).map((n) => `try: fail(${n})\nexcept Failure as error: failures.append(error)`),
   fc.nat(3).map((n) => `os.makedirs('d${n}/e', exist_ok=True)`),
   fc.tuple(fc.nat(4), fc.string({ maxLength: 20 })).map(([n, text]) =>
