@@ -125,7 +125,7 @@ Deno.test("paddock rollout --env tau-bench names missing options", async () => {
     [[...PLAYED, "--user", "openai:", "--user-model", "m"], "give --user openai:URL"],
     [[...PLAYED, "--user", "human"], "give --concurrency 1"],
     [[...PLAYED, "--user", "scripted:no/such"], "no/such"],
-    [[...PLAYED, ...USER, "--tasks", "x"], "x"],
+    [[...PLAYED, ...USER, "--tasks", "x"], "remove --tasks"],
     [[...PLAYED, ...USER, "--split", "dev", ...ONE], "must be one of test, train"],
     [["--path", "/no/such", "--domain", "retail", ...USER], "must be a checkout"],
     [["--path", DESK, "--domain", "retail", ...USER], "found library_desk"],
