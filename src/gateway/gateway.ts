@@ -27,12 +27,12 @@ export interface NewSession extends Omit<SessionSettings, "openedAt" | "sandboxI
   readonly sandbox?: SandboxRequest | undefined;
 }
 
-/** Ends the work of a request whose client has left. */
+/** Ends the work of a request after the client has left. */
 interface RequestOptions {
   readonly signal: AbortSignal;
 }
 
-/** A session that is added: a new one, or one of a journal. */
+/** A session that is added: a new session, or a session of a journal. */
 interface AddedSession extends SessionIdentity {
   readonly settings: SessionSettings;
   readonly sandbox?: KeyedSandbox | undefined;
@@ -89,7 +89,8 @@ export class Gateway implements Disposable {
   /**
    * Opens a session.
    *
-   * @throws {ServerError} `busy` if the owner has no memory or no sandbox for it; `invalid` if there is no such sandbox.
+   * @throws {ServerError} `busy` if the owner has no memory or no sandbox for the session; `invalid` if there
+   * is no such sandbox.
    */
   async open({ sandbox: request, ...settings }: NewSession, options: RequestOptions): Promise<LiveSession> {
     const identity = newIdentity();
@@ -99,8 +100,8 @@ export class Gateway implements Disposable {
   }
 
   /**
-   * Opens a copy of a session: it knows the turns so far, and its sandbox is a copy. A chat that continues one of these
-   * turns is a branch of the turn's row.
+   * Opens a copy of a session: the copy knows the turns so far, and the sandbox is copied too. A chat that
+   * continues such a turn is a branch of the turn's row.
    *
    * @throws {ServerError} `conflict` if the session's sandbox has ended; `busy` if the owner has no room.
    */
@@ -114,7 +115,7 @@ export class Gateway implements Disposable {
     return await this.#begin({ ...identity, settings, sandbox, origin: live.session }, turns);
   }
 
-  /** Adds a new session, with its journal. If that fails, the sandbox ends. */
+  /** Adds a new session, with a journal. If that fails, the sandbox ends. */
   async #begin(
     { settings: given, ...added }: Omit<AddedSession, "journal" | "lease">,
     turns: readonly JournalTurn[] = [],
@@ -133,8 +134,8 @@ export class Gateway implements Disposable {
   }
 
   /**
-   * Continues the sessions of an earlier gateway. A session ends if its sandbox is lost, or if the template cannot show its
-   * turns any more, which is reported.
+   * Continues the sessions of an earlier gateway. A session ends if the session's sandbox is lost, or if the
+   * template cannot show the turns any more, which is reported.
    */
   async restore({ onError }: { onError: (error: unknown) => void }): Promise<number> {
     const saved = await this.#options.journals?.readAll() ?? [];
@@ -253,7 +254,7 @@ export class Gateway implements Disposable {
     await this.#ownerState(owner).gate.pause(signal);
   }
 
-  /** Lets the samples of an owner's sessions go on. Later turns have the version, if one is given. */
+  /** Lets the samples of an owner's sessions go on. Later turns have the version, if given. */
   resume(owner: string, policyVersion?: number | string): void {
     const state = this.#ownerState(owner);
     if (policyVersion !== undefined) state.policyVersion = policyVersion;

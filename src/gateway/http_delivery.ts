@@ -16,21 +16,25 @@ export interface DeliveryOptions {
   readonly live: LiveSession;
   readonly dialect: Dialect;
   readonly request: ModelRequest;
-  /** Milliseconds that a stream waits for the sample before its head is sent. A failure before has a status of its own. */
+  /**
+   * Milliseconds that a stream waits for the sample before its head is sent. A failure before has a status of
+   * its own.
+   */
   readonly headWaitMs: number;
   /** Converts any error into one for the agent. */
   readonly toError: (error: unknown) => GatewayError;
 }
 
 /**
- * Answers a request, streamed or not. The session is told if the agent does not read the whole answer. A stream whose
- * model server fails after the head has an error event and breaks off: it never ends as a whole answer does.
+ * Answers a request, streamed or not. The session is told if the agent does not read the whole answer. A
+ * stream whose model server fails after the head has an error event and breaks off: it never ends as a whole
+ * answer does.
  */
 export async function deliver(c: AppContext, options: DeliveryOptions): Promise<Response> {
   const { live, dialect, request } = options;
   const leave = new AbortController();
   const signal = AbortSignal.any([c.get("signal"), leave.signal]);
-  c.set("isCounted", true); // the body is sent as the agent reads it
+  c.set("isCounted", true); // the body is sent as the agent reads
   const headers = ignoredHeaders(request);
   if (!request.stream) {
     const turn = await live.answer(request, { signal });
@@ -65,7 +69,7 @@ function ignoredHeaders({ ignoredTools, sampling, tools, toolChoice }: ModelRequ
   };
 }
 
-/** Waits for the sample, for a time. Rejects if it fails before. */
+/** Waits for the sample, for a time. Rejects if the sample fails before. */
 async function waitAtMost(done: Promise<void>, ms: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);
@@ -101,8 +105,8 @@ class Pieces {
   }
 
   /**
-   * Returns the next piece, `undefined` at the end, or `wait` if there is none for a time. Rejects after the last piece
-   * of a body that failed.
+   * Returns the next piece, `undefined` at the end, or `wait` if there is none for a time. Rejects after the
+   * last piece of a body that failed.
    */
   async next(wait: string | undefined): Promise<string | undefined> {
     if (!this.#isEnded) {
@@ -118,7 +122,7 @@ class Pieces {
   }
 }
 
-/** Returns a body that the agent pulls. If the agent leaves before the end, its answer is lost. */
+/** Returns a body that the agent pulls. If the agent leaves before the end, the answer is lost. */
 function bodyOf(
   pieces: Pieces,
   { live, turn, leave, keepAlive }: {

@@ -18,7 +18,7 @@ export interface LiveSessionOptions {
   readonly session: GatewaySession;
   /** Memory of the owner, of which the session takes a part. */
   readonly lease: BudgetLease;
-  /** Milliseconds without a request after which the session ends, and after its end is forgotten. */
+  /** Milliseconds without a request after which the session ends, and after the end is forgotten. */
   readonly idleMs: number;
   /** Sandbox of the session, which ends with the session. */
   readonly sandbox?: KeyedSandbox | undefined;
@@ -26,13 +26,13 @@ export interface LiveSessionOptions {
   readonly journal?: SessionJournal | undefined;
   /** Called once with the rows, when the session ends. */
   readonly onEnd: (live: LiveSession, rows: readonly InteractionResult[]) => void;
-  /** Called when the session has ended for its idle time. */
+  /** Called when the session has ended because of idle time. */
   readonly onForget: (live: LiveSession) => void;
   /** Called with failures that no request gets. */
   readonly onError: (error: unknown) => void;
 }
 
-/** A session of a gateway: with its owner, its key, its memory and its time. */
+/** A session of a gateway: with owner, key, memory and time. */
 export class LiveSession implements Disposable {
   readonly owner: string;
   readonly key: string;
@@ -79,7 +79,7 @@ export class LiveSession implements Disposable {
    * Answers a request of the agent.
    *
    * @throws {GatewayError} if there is no answer.
-   * @throws {ServerError} `busy` or `too_large` if the owner has no memory for it.
+   * @throws {ServerError} `busy` or `too_large` if the owner has no memory for the request.
    */
   async answer(request: ModelRequest, { signal }: { signal: AbortSignal }): Promise<SampledTurn> {
     const { lease } = this.#options;
@@ -101,7 +101,10 @@ export class LiveSession implements Disposable {
     return settings.sandboxId !== undefined && (sandbox?.session.ended ?? true);
   }
 
-  /** @throws {ServerError} `conflict` if the session had a sandbox that is lost: a grade would be that of an empty one. */
+  /**
+   * @throws {ServerError} `conflict` if the session had a sandbox that is lost: a grade would be the grade of
+   * an empty sandbox.
+   */
   requireSandbox(): void {
     if (!this.hasLostSandbox) return;
     throw new ServerError(
@@ -110,13 +113,13 @@ export class LiveSession implements Disposable {
     );
   }
 
-  /** Ends a session that had ended in an earlier gateway, which has reported it. */
+  /** Ends a session that had ended in an earlier gateway, which has reported the end. */
   finishAgain(end: SessionEnd): void {
     this.session.finish(end);
     this.#endSandbox();
   }
 
-  /** Ends the session, and reports its rows. The first end counts. */
+  /** Ends the session, and reports the rows. The first end counts. */
   finish(given: SessionEnd): void {
     if (this.session.end !== undefined) return;
     const end = this.hasLostSandbox ? { ...given, hasLostSandbox: true } : given;
@@ -127,12 +130,15 @@ export class LiveSession implements Disposable {
     this.#options.onEnd(this, this.session.results());
   }
 
-  /** Removes the session's journal, if it has one. */
+  /** Removes the session's journal, if any. */
   forget(): void {
     this.#options.journal?.remove();
   }
 
-  /** Stops the timer and frees the memory. The sandbox of a session that has not ended may continue in a later server. */
+  /**
+   * Stops the timer and frees the memory. The sandbox of a session that has not ended may continue in a later
+   * server.
+   */
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
     this.#options.lease[Symbol.dispose]();
@@ -150,7 +156,7 @@ export class LiveSession implements Disposable {
     sandbox?.[Symbol.asyncDispose]().catch(onError);
   }
 
-  /** Ends the session, or forgets the session if it has ended. An agent may work in its sandbox meanwhile. */
+  /** Ends the session, or forgets an ended session. An agent may work in the session's sandbox meanwhile. */
   #expire(): void {
     if (this.session.end !== undefined) return this.#options.onForget(this);
     const { sandbox, idleMs } = this.#options;

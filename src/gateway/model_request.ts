@@ -13,7 +13,7 @@ export interface Sampling {
   readonly maxTokens?: number | undefined;
   /** Texts that end a reply. */
   readonly stop?: readonly string[] | undefined;
-  /** JSON Schema that the reply must match. The model server constrains its decoding by the schema. */
+  /** JSON Schema that the reply must match. The model server constrains decoding by the schema. */
   readonly jsonSchema?: Readonly<Record<string, unknown>> | undefined;
   /** Grammar in EBNF that the reply must match. Sampling has it or {@linkcode jsonSchema}. */
   readonly grammar?: string | undefined;
@@ -25,11 +25,11 @@ export interface ToolChoice {
   readonly mode: "none" | "auto" | "required";
   /** Names of the tools that may be called. @default all */
   readonly names?: readonly string[] | undefined;
-  /** True if a reply has one call at most. */
+  /** True if a reply has at most a single call. */
   readonly isSingle: boolean;
 }
 
-/** One request of an agent, without the form of its dialect. */
+/** One request of an agent, without the form of the dialect. */
 export interface ModelRequest {
   /** Name of the model, which the answer repeats. */
   readonly model: string;
@@ -45,7 +45,7 @@ export interface ModelRequest {
   readonly ignoredTools: readonly string[];
   /** Text by which equal requests are recognized: their JSON value without what differs between retries. */
   readonly identity: string;
-  /** How the client marks a repeated request, if it does. */
+  /** How the client marks a repeated request, if at all. */
   readonly retry: RetryMarks;
 }
 
@@ -66,7 +66,7 @@ export interface AnswerCall {
 
 /** The answer to a request, without the form of a dialect. */
 export interface ModelAnswer {
-  /** Unique in its gateway. */
+  /** Unique in the gateway. */
   readonly id: string;
   /** Unix time of the sample, in seconds. */
   readonly created: number;

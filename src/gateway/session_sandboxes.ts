@@ -5,7 +5,7 @@ import { keysOf, type SessionIdentity } from "./session_keys.ts";
 
 /** Sandbox that a session begins with. */
 export interface SandboxRequest {
-  /** Name of the profile. @default that of the server */
+  /** Name of the profile. @default the server's profile */
   readonly profile?: string | undefined;
   /** Makes the randomness of programs reproducible. */
   readonly seed?: number | undefined;
@@ -29,7 +29,7 @@ export class SessionSandboxes {
   /**
    * Opens the sandbox of a new session. The caller disposes it.
    *
-   * @throws {ServerError} `invalid` if there is no such sandbox; `busy` or `timeout` if none is free.
+   * @throws {ServerError} `invalid` if there is no such sandbox; `busy` or `timeout` if no sandbox is free.
    */
   async open(
     { profile, seed }: SandboxRequest,
@@ -48,7 +48,7 @@ export class SessionSandboxes {
   /**
    * Opens a copy of a sandbox. The caller disposes it.
    *
-   * @throws {ServerError} `conflict` if the sandbox has ended; `busy` or `timeout` if none is free.
+   * @throws {ServerError} `conflict` if the sandbox has ended; `busy` or `timeout` if no sandbox is free.
    */
   async fork(
     sandbox: KeyedSandbox,
@@ -58,7 +58,10 @@ export class SessionSandboxes {
     return await this.#require().service.fork(sandbox, { keys: keysOf(key), signal });
   }
 
-  /** Returns a session's sandbox that an earlier server has saved. If this server cannot continue it, that is reported. */
+  /**
+   * Returns a session's sandbox that an earlier server has saved. If this server cannot continue it, that is
+   * reported.
+   */
   find(
     { owner, sandboxId }: Pick<SessionSettings, "owner" | "sandboxId">,
     { key, onError }: { key: string; onError: (error: unknown) => void },

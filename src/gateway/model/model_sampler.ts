@@ -27,15 +27,15 @@ export interface SampleOptions {
   readonly signal: AbortSignal;
 }
 
-/** A model server. For training, it takes prompts as token ids and returns the ids that it sampled. */
+/** A model server. For training, the server takes prompts as token ids and returns the sampled ids. */
 export interface ModelSampler {
   /** Name of the model in rows. */
   readonly name: string;
   /**
    * Samples one reply.
    *
-   * @throws {PolicyError} if the server gives none.
-   * @throws {TokenError} if the server returns no ids, or fewer than it counted.
+   * @throws {PolicyError} if the server gives no reply.
+   * @throws {TokenError} if the server returns no ids, or fewer than the server counted.
    */
   sample(prompt: SamplerPrompt, options: SampleOptions): Promise<Reply>;
 }
@@ -43,8 +43,8 @@ export interface ModelSampler {
 /** Options of {@linkcode modelSampler}. */
 export interface ModelSamplerOptions {
   /**
-   * API of the server: SGLang's `/generate`, `/v1/completions` of vLLM, or for evaluation the `/v1/chat/completions` of any
-   * server, which gets messages and need not return token ids.
+   * API of the server: SGLang's `/generate`, `/v1/completions` of vLLM, or for evaluation the
+   * `/v1/chat/completions` of any server, which gets messages and need not return token ids.
    */
   api: "sglang" | "openai" | "chat";
   url: string;
@@ -55,13 +55,15 @@ export interface ModelSamplerOptions {
   timeoutMs?: number | undefined;
   /** Requests that the server gets at once. Others wait. @default 256 */
   concurrency?: number | undefined;
-  /** True to keep special tokens in the text of a reply, in which a syntax of calls has them. @default false */
+  /**
+   * True to keep special tokens in the text of a reply, in which a syntax of calls has them. @default false
+   */
   keepsSpecialTokens?: boolean | undefined;
   /** Text that ends a reply. @default "<|im_end|>" */
   endOfTurn?: string | undefined;
 }
 
-/** Task of the requests: the server does not get it. */
+/** Task of the requests: the server does not get the task. */
 const TASK = { id: "gateway", query: "" };
 
 /** Creates the sampler of a model server. */
@@ -80,7 +82,7 @@ export function modelSampler(options: ModelSamplerOptions): ModelSampler {
   };
 }
 
-/** Returns a policy for one request. Its parameters are those of the request; making one costs microseconds. */
+/** Returns a policy for one request. The parameters are the request's; making a policy costs microseconds. */
 function policyOf(options: ModelSamplerOptions, sampling: Sampling, toolChoice?: ToolChoice): Policy {
   const { api, url, model, apiKey, timeoutMs = 600_000, endOfTurn, keepsSpecialTokens = false } = options;
   const server = { url, model, apiKey, timeoutMs, endOfTurn, retries: 2, concurrency: 1 };
@@ -148,7 +150,7 @@ function withoutUndefined(fields: Readonly<Record<string, unknown>>): object {
 }
 
 /**
- * Returns a reply whose message says if it was cut off.
+ * Returns a reply whose message says if the reply was cut off.
  *
  * @throws {PolicyError} if the server gave the reply up.
  */

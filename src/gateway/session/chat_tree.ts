@@ -2,12 +2,12 @@ import type { Message } from "../../message.ts";
 import { messageKey } from "./message_key.ts";
 import type { SampledTurn } from "./session_row.ts";
 
-/** A chat of a session, in which the messages before it are those of the nodes above. */
+/** A chat of a session, in which the earlier messages are the messages of the nodes above. */
 interface ChatNode {
   readonly next: Map<string, ChatNode>;
   /** Turns that answered the chat that ends here. */
   readonly answers: SampledTurn[];
-  /** Turns whose delivered message is the last one of the chat that ends here. */
+  /** Turns whose delivered message is the last message of the chat that ends here. */
   readonly turns: SampledTurn[];
 }
 
@@ -21,11 +21,11 @@ export interface ChatPath {
   readonly sampled: ReadonlyMap<number, SampledTurn>;
   /** Indices of messages of the assistant that the agent changed and that count as unchanged. */
   readonly kept: readonly number[];
-  /** Turn that answered the known part of the chat, if it was answered. */
+  /** Turn that answered the known part of the chat, if that part was answered. */
   readonly answer: SampledTurn | undefined;
 }
 
-/** The chats of a session with the same tools: each turn is found by the messages before it. */
+/** The chats of a session with the same tools: each turn is found by the messages before the turn. */
 export class ChatTree {
   readonly #root: ChatNode;
 
@@ -41,7 +41,7 @@ export class ChatTree {
   /**
    * Follows a chat from its first message.
    *
-   * @param keepsChanged True if a changed message of the assistant counts as the one that was delivered.
+   * @param keepsChanged True if a changed message of the assistant counts as the delivered message.
    */
   find(messages: readonly Message[], { keepsChanged }: { keepsChanged: boolean }): ChatPath {
     const keys = messages.map(messageKey);

@@ -13,23 +13,23 @@ export interface SessionTokens extends Pick<TokenOptions, "mode"> {
   readonly format?: TokenFormat | undefined;
 }
 
-/** The chat of a request, and what the session knows of it. */
+/** The chat of a request, and what the session knows of the chat. */
 export interface RequestedChat {
   readonly messages: readonly Message[];
   readonly tools: readonly ToolSpec[];
   readonly path: ChatPath;
-  /** Finds a turn by the key of its message, if the session has it in another chat. */
+  /** Finds a turn by the message's key, if the session has the turn in another chat. */
   readonly findTurn: (key: string) => SampledTurn | undefined;
-  /** Returns whether a row is one of the session's, so that the session may continue it. */
+  /** Returns whether a row is the session's, so that the session may continue it. */
   readonly isOwn: (row: SampledTurn["row"]) => boolean;
   /** Turn that the session sampled last. */
   readonly latest: SampledTurn | undefined;
 }
 
 /**
- * Writes the prompt of a request. A chat that extends the last turn of a row continues the row's tokens. Any other chat
- * gets tokens of its own: its sampled messages keep the ids that the server sampled, and everything else is encoded as
- * text without control tokens.
+ * Writes the prompt of a request. A chat that extends the last turn of a row continues the row's tokens. Any
+ * other chat gets tokens of its own: its sampled messages keep the ids that the server sampled, and
+ * everything else is encoded as text without control tokens.
  *
  * @throws {TokenError} if the template cannot show the chat.
  */
@@ -63,7 +63,7 @@ function draftBranch(chat: RequestedChat, tokens: SessionTokens): PromptDraft {
   };
 }
 
-/** Describes the first message that is not as the session knows it, if a turn was expected there. */
+/** Describes the first message that differs from the session's record, if a turn was expected there. */
 function changeAt(at: number, { messages, path: { answer } }: RequestedChat): ChangeNote[] {
   const message = messages[at];
   if (message?.role !== "assistant") return noteOf("dropped", at, answer);
@@ -76,7 +76,7 @@ function noteOf(kind: ChangeNote["kind"], index: number, turn: SampledTurn | und
   return turn === undefined ? [] : [{ kind, index, row: turn.row.id, turn: turn.number }];
 }
 
-/** Writes a whole chat, with the sampled ids of the turns that it has. */
+/** Writes a whole chat, with the sampled ids of the chat's turns. */
 function writeChat(
   { messages, tools, path, findTurn }: RequestedChat,
   { format, mode }: SessionTokens,
@@ -115,12 +115,12 @@ function writeChat(
   return { writer, history };
 }
 
-/** The writer needs a task and does not read it. */
+/** The writer needs a task and does not read the task. */
 const TASK = { id: "", query: "" };
 
 /**
- * Returns a message whose text and calls have no control tokens. The format trusts the assistant's texts, since it
- * expects those that were sampled; here they are the agent's.
+ * Returns a message whose text and calls have no control tokens. The format trusts the assistant's texts,
+ * since the format expects sampled texts; here the texts are the agent's.
  */
 function toPlainMessage(message: Message, format: TokenFormat | undefined): Message {
   if (message.role !== "assistant" || format === undefined) return message;

@@ -18,7 +18,9 @@ import type { GatewaySessionOptions, RecordedTurn } from "./session_options.ts";
 import { SharedSample } from "./shared_sample.ts";
 import { constraintOf, contextError, samplingOf } from "./turn_sampling.ts";
 
-/** A request that is sampled: the path of its chat, and the prompt that was written for it. */
+/**
+ * A request that is sampled: the path of the request's chat, and the prompt that was written for the request.
+ */
 interface Attempt {
   readonly request: ModelRequest;
   readonly tree: ChatTree;
@@ -27,9 +29,9 @@ interface Attempt {
 }
 
 /**
- * One run of an agent: its requests become the turns of one or more rows.
+ * One run of an agent: the agent's requests become the turns of one or more rows.
  *
- * A request that extends the chat of a row continues the row. Any other request begins a row of its own, a branch. A
+ * A request that extends the chat of a row continues the row. Any other request begins a new row, a branch. A
  * request that repeats an earlier one whose answer was not delivered gets the same answer.
  */
 export class GatewaySession {
@@ -45,7 +47,10 @@ export class GatewaySession {
   #end: SessionEnd | undefined;
   #bytes = 0;
 
-  /** @param origin Session that this one copies. A chat that continues a turn of it is a branch of the turn's row. */
+  /**
+   * @param origin Session that this session copies. A chat that continues a turn of the origin is a branch of
+   * the turn's row.
+   */
   constructor(options: GatewaySessionOptions, origin?: GatewaySession) {
     this.id = options.id;
     this.#options = options;
@@ -73,7 +78,7 @@ export class GatewaySession {
     return this.#rows.length;
   }
 
-  /** How the session ended, if it has. */
+  /** How the session ended, if the session has ended. */
   get end(): SessionEnd | undefined {
     return this.#end;
   }
@@ -84,7 +89,8 @@ export class GatewaySession {
   }
 
   /**
-   * Answers a request of the agent. The caller calls {@linkcode noteLost} if the agent does not get the whole answer.
+   * Answers a request of the agent. The caller calls {@linkcode noteLost} if the agent does not get the whole
+   * answer.
    *
    * @throws {GatewayError} if there is no answer.
    */
@@ -95,7 +101,10 @@ export class GatewaySession {
     return turn;
   }
 
-  /** Samples an answer. A request that is marked as repeated waits for the sample of the earlier one, if it is running. */
+  /**
+   * Samples an answer. A request that is marked as repeated waits for the sample of the earlier request, if
+   * that sample is running.
+   */
   async #sampleOnce(request: ModelRequest, signal: AbortSignal): Promise<SampledTurn> {
     const running = this.#pending.get(request.identity);
     const isMarked = request.retry.count > 0 || request.retry.idempotencyKey !== undefined;
@@ -131,7 +140,8 @@ export class GatewaySession {
   }
 
   /**
-   * Records a turn of an earlier process again. The answer counts as delivered only if a later request has it.
+   * Records a turn of an earlier process again. The answer counts as delivered only if a later request has
+   * the answer.
    *
    * @throws {GatewayError} if the template cannot show the chat any more.
    */
@@ -144,7 +154,7 @@ export class GatewaySession {
     this.#end ??= end;
   }
 
-  /** Returns the rows for a trainer. Those of a session that has not ended have the status `aborted`. */
+  /** Returns the rows for a trainer. The rows of a session that has not ended have the status `aborted`. */
   results(): InteractionResult[] {
     const { task, sample = 1, sampler } = this.#options;
     const end = this.#end ?? { reward: null, isComplete: false };
@@ -235,7 +245,10 @@ export class GatewaySession {
     return turn;
   }
 
-  /** Returns the row that a draft continues. If another reply has continued it since, the draft begins a branch. */
+  /**
+   * Returns the row that a draft continues. If another reply has continued the row since, the draft begins a
+   * branch.
+   */
   #rowFor(draft: PromptDraft): SessionRow {
     const { base, parent } = draft;
     if (base !== undefined && base.row.tip === base) return base.row;

@@ -17,7 +17,7 @@ import type { PromptWriter } from "./prompt_writer.ts";
 /** A turn of a session that the model server sampled. */
 export interface SampledTurn {
   readonly row: SessionRow;
-  /** Number of the turn in its row, from 1. Turns that a branch shares with its parent are counted. */
+  /** Number of the turn in the row, from 1. Turns that a branch shares with its parent are counted. */
   readonly number: number;
   readonly reply: Reply;
   readonly answer: ModelAnswer;
@@ -25,11 +25,12 @@ export interface SampledTurn {
   readonly key: string;
 }
 
-/** A message of an agent that is not as the session knows it. */
+/** A message of an agent that differs from the session's record. */
 export interface ChangeNote {
   /**
-   * `rewritten`: the agent sent another text in place of the turn. `cut`: it sent the beginning of the turn's text, whose
-   * delivery was cut. `dropped`: it left the turn out. `kept`: it sent another text, and the record has the sampled one.
+   * `rewritten`: the agent sent another text in place of the turn. `cut`: the agent sent the beginning of the
+   * turn's text, after a delivery that was cut. `dropped`: the agent left the turn out. `kept`: the agent
+   * sent another text, and the record has the sampled text.
    */
   readonly kind: "rewritten" | "cut" | "dropped" | "kept";
   /** Index of the message in the chat. */
@@ -44,9 +45,9 @@ export interface PromptDraft {
   readonly writer: PromptWriter;
   /** Messages of the prompt as they are recorded. */
   readonly history: History;
-  /** Turn that the request extends, if it extends one. */
+  /** Turn that the request extends, if any. */
   readonly base: SampledTurn | undefined;
-  /** Number of turns that the prompt shares with the row of its parent. */
+  /** Number of turns that the prompt shares with the parent's row. */
   readonly shared: number;
   readonly parent: BranchOrigin | undefined;
   readonly changes: readonly ChangeNote[];
@@ -56,22 +57,28 @@ export interface PromptDraft {
 export interface TurnFacts {
   readonly policyMs: number;
   readonly policyVersion: number | string | undefined;
-  /** What constrained the decoding of the reply: log-probabilities may be those before it. @default nothing */
+  /**
+   * What constrained the decoding of the reply: log-probabilities may be from before the constraint. @default
+   * nothing
+   */
   readonly constraint?: "tool_choice" | "schema" | undefined;
 }
 
 /** How a session ended. */
 export interface SessionEnd {
-  /** Reward of the session; `null` if it was not scored. */
+  /** Reward of the session; `null` if the session was not scored. */
   readonly reward: number | null;
   readonly rewardParts?: Readonly<Record<string, number | null>> | undefined;
   /** Why there is no score. */
   readonly unscored?: string | undefined;
-  /** Failure that ended the session. Its rows are then aborted. */
+  /** Failure that ended the session. The session's rows are then aborted. */
   readonly error?: EpisodeFailure | undefined;
-  /** False for a session that was deleted before it was finished. */
+  /** False for a session that was deleted before being finished. */
   readonly isComplete: boolean;
-  /** True if the session's sandbox ended before the session, so that what the agent left in it is unknown. */
+  /**
+   * True if the session's sandbox ended before the session, so that what the agent left in the sandbox is
+   * unknown.
+   */
   readonly hasLostSandbox?: boolean | undefined;
 }
 
@@ -80,7 +87,7 @@ export function abortedEnd(message: string): SessionEnd {
   return { reward: null, isComplete: false, error: { boundary: "env", name: "EnvError", message } };
 }
 
-/** Returns the end of a session whose sandbox did not outlive its server. */
+/** Returns the end of a session with a sandbox that did not outlive the server. */
 export function lostSandboxEnd(): SessionEnd {
   const message = "sandbox lost: the server ended while the agent used it";
   return {
@@ -105,9 +112,9 @@ export interface RowContext {
 }
 
 /**
- * One row of a session for a trainer: turns that continue one another, with their exact tokens. The first prompt of a
- * branch has the tokens of the turns that it shares with its parent, so that each sampled token has mask 1 in one row
- * only.
+ * One row of a session for a trainer: turns that continue one another, with their exact tokens. The first
+ * prompt of a branch has the tokens of the turns that the branch shares with its parent, so that each sampled
+ * token has mask 1 in one row only.
  */
 export class SessionRow {
   readonly id: string;
@@ -120,7 +127,7 @@ export class SessionRow {
   readonly #steps: TurnRecord[] = [];
   readonly #changes: ChangeNote[] = [];
   readonly #constrained: { readonly turn: number; readonly by: string }[] = [];
-  /** First prompt, and its numbers of tokens and messages. */
+  /** First prompt, and the prompt's numbers of tokens and messages. */
   readonly #first: { readonly text: string; readonly tokens: number; readonly messages: number };
 
   constructor(id: string, draft: PromptDraft) {
@@ -139,7 +146,7 @@ export class SessionRow {
     return this.#history;
   }
 
-  /** Returns a writer that continues after the last reply. The row keeps its own. */
+  /** Returns a writer that continues after the last reply. The row keeps its own writer. */
   copyWriter(): PromptWriter {
     return this.#writer.copy();
   }
@@ -152,7 +159,8 @@ export class SessionRow {
   /**
    * Adds a reply to the prompt of a draft, and returns the turn.
    *
-   * @throws {TokenError} if the reply's ids do not match its text, or its server had another prompt. The row is unchanged.
+   * @throws {TokenError} if the reply's ids do not match the reply's text, or the server had another prompt.
+   * The row is unchanged.
    */
   add(
     { writer, history, changes }: PromptDraft,

@@ -23,11 +23,11 @@ export interface SessionSettings {
   readonly openedAt?: string | undefined;
   /** Id of the session's sandbox. */
   readonly sandboxId?: string | undefined;
-  /** Session of which this one is a copy. */
+  /** Session of which this session is a copy. */
   readonly origin?: SessionOrigin | undefined;
 }
 
-/** The session that a copy continues. The first turns of the copy's journal are those of the origin. */
+/** The session that a copy continues. The first turns of the copy's journal are the origin's turns. */
 export interface SessionOrigin {
   readonly id: string;
   readonly turns: number;
@@ -53,13 +53,13 @@ export interface JournaledSession {
   readonly journal: SessionJournal;
 }
 
-/** A request without the messages and tools that it shares with the one before. */
+/** A request without the messages and tools that are shared with the request before. */
 interface TurnLine extends Omit<JournalTurn, "request"> {
   readonly request: Omit<ModelRequest, "messages" | "tools">;
-  /** Number of first messages that equal those of the turn before. */
+  /** Number of first messages that equal the messages of the turn before. */
   readonly shared: number;
   readonly messages: readonly Message[];
-  /** Absent if the tools are those of the turn before. */
+  /** Absent if the tools are the same as in the turn before. */
   readonly tools?: readonly ToolSpec[];
 }
 
@@ -73,7 +73,7 @@ const LOCK = "lock";
 /** Sessions have secrets: only their user reads the files. */
 const MODE = 0o600;
 
-/** The journal of one session: a file to which each turn is added before its answer is delivered. */
+/** The journal of one session: a file to which each turn is added before the answer is delivered. */
 export class SessionJournal {
   readonly #path: string;
   #messages: readonly string[] = [];
@@ -128,7 +128,8 @@ export class SessionJournal {
   }
 
   /**
-   * Reads a journal. A last line without an end, which a killed gateway left, is removed: its turn was not delivered.
+   * Reads a journal. A last line without an end, which a killed gateway left, is removed: the line's turn was
+   * not delivered.
    *
    * @returns `undefined` if the journal has no session.
    */
@@ -159,7 +160,7 @@ function parseJournal(text: string): Omit<JournaledSession, "journal"> | undefin
   return { id: first.id, key: first.key, settings: first.open, turns, end };
 }
 
-/** Returns what a request has beside its chat, without fields of its dialect. */
+/** Returns what a request has beside its chat, without fields of the dialect. */
 function settingsOf(request: ModelRequest): TurnLine["request"] {
   const { model, toolChoice, sampling, stream, wantsLogProbs } = request;
   const { ignoredTools, identity, retry } = request;
@@ -191,7 +192,7 @@ export class JournalInUseError extends Error {
   override readonly name = "JournalInUseError";
 }
 
-/** The folder of the journals of a gateway. One gateway uses it at a time. */
+/** The folder of the journals of a gateway. One gateway uses the folder at a time. */
 export class JournalFolder implements Disposable {
   readonly #path: string;
   readonly #lock: Deno.FsFile;
@@ -202,7 +203,7 @@ export class JournalFolder implements Disposable {
   }
 
   /**
-   * Opens a folder, which is created if it is missing.
+   * Opens a folder, which is created if missing.
    *
    * @throws {JournalInUseError} if another gateway uses the folder.
    */

@@ -27,10 +27,13 @@ import { OWN_LIBRARY } from "./standard_library.ts";
 export { dropBaseImage, isUnchanged } from "./image_cache.ts";
 export { SUPERVISOR } from "./build_child.ts";
 
-/** Version of the image's files. Increase it when the host writes them in another way, or with other time zones. */
+/**
+ * Version of the image's files. Increase the version when the host writes the files in another way, or with
+ * other time zones.
+ */
 const IMAGE_FORMAT = 22;
 
-/** A profile, what it adds to the plain image, and all that its image depends on. */
+/** A profile, what the profile adds to the plain image, and all that the profile's image depends on. */
 interface ImageRecipe {
   readonly profile: Profile;
   readonly extension: ImageExtension;
@@ -39,10 +42,10 @@ interface ImageRecipe {
 }
 
 /**
- * Returns the base image of a profile from the cache, or builds it. If several processes need the same image at the
- * same time, one builds it and the others wait.
+ * Returns the base image of a profile from the cache, or builds the image. If several processes need the same
+ * image at the same time, one process builds the image and the others wait.
  *
- * @throws {SandboxError} if it cannot be built, or if other users may write to the cache directory.
+ * @throws {SandboxError} if the image cannot be built, or if other users may write to the cache directory.
  */
 export async function ensureBaseImage(profile: Profile, options: BaseImageOptions): Promise<BaseImage> {
   const recipe = await imageRecipe(profile);
@@ -59,10 +62,11 @@ export async function readImageFiles({ directory, files }: BaseImage): Promise<M
 }
 
 /**
- * Returns the base image of a profile from the cache, or writes it from files that another host has built with the same
- * inputs. Their bytes differ from host to host, and a checkpoint can only be restored with those that it was taken with.
+ * Returns the base image of a profile from the cache, or writes the image from files that another host has
+ * built with the same inputs. Their bytes differ from host to host, and a checkpoint can only be restored
+ * with the files that the checkpoint was taken with.
  *
- * @throws {SandboxError} if it cannot be written, or if other users may write to the cache directory.
+ * @throws {SandboxError} if the image cannot be written, or if other users may write to the cache directory.
  */
 export async function installBaseImage(
   profile: Profile,
@@ -81,12 +85,15 @@ export async function installBaseImage(
   });
 }
 
-/** Returns the image that those of all profiles are made from. */
+/** Returns the image from which the images of all profiles are made. */
 export async function ensurePlainImage(options: BaseImageOptions): Promise<BaseImage> {
   return await ensureImage(plainInputs(), { ...options, build: buildPlainImage });
 }
 
-/** Returns the name of the folder of a profile's image in the cache; that of the plain image without a profile. */
+/**
+ * Returns the name of the folder of a profile's image in the cache; without a profile, the folder of the
+ * plain image.
+ */
 export async function baseImageName(profile?: Profile): Promise<string> {
   return await imageName(profile === undefined ? plainInputs() : (await imageRecipe(profile)).inputs);
 }
@@ -122,7 +129,7 @@ async function imageRecipe(profile: Profile): Promise<ImageRecipe> {
   return { profile, extension, inputs };
 }
 
-/** Returns everything that the plain image depends on. Nothing else may change it. */
+/** Returns everything that the plain image depends on. Nothing else may change the image. */
 function plainInputs(): object {
   return {
     pyodide: PYODIDE_VERSION,

@@ -17,19 +17,27 @@ import { watchProcess } from "../process/watchdog.ts";
 import type { Profile } from "../profile/profile.ts";
 import { decodeLost, type Frame, FrameKind, join } from "../protocol.ts";
 
-/** Main module of a sandbox, in the directory of its image. */
+/** Main module of a sandbox, in the image's directory. */
 export const SUPERVISOR = "supervisor.js";
 
 /** Timeout of a build, and what each module adds that is compiled; both take far less. */
 const [BUILD_TIMEOUT_MS, MODULE_TIMEOUT_MS] = [120_000, 200];
 const BUILD_SESSION = 1;
 
-/** CPU time of a build, in seconds, for each second of its timeout: its threads run on several cores. */
+/**
+ * CPU time of a build, in seconds, for each second of the build's timeout: the build's threads run on several
+ * cores.
+ */
 const BUILD_CORES = 4;
-/** Resident memory that a build may have beside what its sandboxes may: files of packages, and images that it writes. */
+/**
+ * Resident memory that a build may have beside what the sandboxes may have: files of packages, and images
+ * that the build writes.
+ */
 const BUILD_BYTES = 2 * 1024 * 1024 * 1024;
 
-/** Runs the child of a build, and returns what it sends: the pieces of `data`, then its description. */
+/**
+ * Runs the child of a build, and returns what the child sends: the pieces of `data`, then the description.
+ */
 export async function runBuild<Metadata>(
   profile: Profile,
   options: { directory: string; signal?: AbortSignal | undefined },
@@ -70,7 +78,10 @@ export async function runBuild<Metadata>(
   }
 }
 
-/** Returns how the process of a build is started: behind the layers of a sandbox, as it runs the code of packages. */
+/**
+ * Returns how the process of a build is started: behind the layers of a sandbox, as the process runs the code
+ * of packages.
+ */
 async function buildCommandOptions(profile: Profile, directory: string): Promise<ChildCommandOptions> {
   return {
     denoPath: Deno.execPath(),
@@ -85,8 +96,8 @@ const SHARED_FOLDER_MODE = 0o755;
 const SHARED_FILE_MODE = 0o644;
 
 /**
- * Lets every user read an image. If the host is root, its sandboxes are another user, which sees the image by a mount.
- * Other users of the host cannot reach it, as the cache directory is closed to them.
+ * Lets every user read an image. If the host is root, the sandboxes are another user, which sees the image by
+ * a mount. Other users of the host cannot reach the image, as the cache directory is closed to them.
  */
 export async function openToSandboxes(directory: string): Promise<void> {
   if (Deno.uid() === null) return; // users have no numbers here, and files no modes

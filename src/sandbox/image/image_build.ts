@@ -56,7 +56,7 @@ export interface BaseImage {
   readonly files: Readonly<Record<string, FileStamp>>;
 }
 
-/** Size of a file, in bytes, and the time of its last change, in milliseconds since 1970. */
+/** Size of a file, in bytes, and the time of the last change, in milliseconds since 1970. */
 export type FileStamp = readonly [bytes: number, changedMs: number];
 
 /** Options of a build. */
@@ -67,7 +67,7 @@ export interface ImageBuildOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Description of an image, in its directory. It is written last. */
+/** Description of an image, in the image's directory. The description is written last. */
 export const MANIFEST = "manifest.json";
 
 /** Part of the C stack that Python uses. The rest is for C functions that Python's checks do not count. */
@@ -82,8 +82,8 @@ export interface ImageExtensionOptions extends ImageBuildOptions {
 }
 
 /**
- * Builds the plain image, which has nothing of a profile: a child with the permissions of a sandbox starts Pyodide
- * without an image and sends its heap.
+ * Builds the plain image, which has nothing of a profile: a child with the permissions of a sandbox starts
+ * Pyodide without an image and sends Pyodide's heap.
  *
  * @throws {SandboxError} if the child fails; the message has the reason.
  */
@@ -124,8 +124,8 @@ export async function buildPlainImage(options: ImageBuildOptions): Promise<Image
 }
 
 /**
- * Builds the image of a profile: a child with the permissions of a sandbox restores the plain image, imports what the
- * profile names, and sends its heap.
+ * Builds the image of a profile: a child with the permissions of a sandbox restores the plain image, imports
+ * what the profile names, and sends the heap.
  *
  * @throws {SandboxError} if the child fails; the message has the reason.
  * @throws {DamagedImageError} if the plain image is damaged.
@@ -241,10 +241,13 @@ async function dropData(
   };
 }
 
-/** Modules for which a further process is worth its start. */
+/** Modules for which a further process is worth the start. */
 const MODULES_PER_PROCESS = 100;
 
-/** The directory of a new image, and the children that build it, which are limited as sandboxes of a profile are. */
+/**
+ * The directory of a new image, and the children that build the image, which are limited as sandboxes of a
+ * profile are.
+ */
 class ImageBuild {
   readonly #profile: Profile;
   readonly #options: ImageBuildOptions;
@@ -254,7 +257,7 @@ class ImageBuild {
     this.#options = options;
   }
 
-  /** Runs a child, and returns what it sends. */
+  /** Runs a child, and returns what the child sends. */
   async run<Metadata>(
     plan: Omit<BootPlan, "limits" | "mounts"> & Partial<Pick<BootPlan, "mounts">>,
   ): Promise<{ metadata: Metadata; data: Uint8Array }> {
@@ -263,8 +266,8 @@ class ImageBuild {
   }
 
   /**
-   * Compiles modules in sandboxes, and returns their byte code by path, which makes an import about five times as fast.
-   * Leaves out those that are not valid Python.
+   * Compiles modules in sandboxes, and returns their byte code by path, which makes an import about five
+   * times as fast. Leaves out those that are not valid Python.
    *
    * @param paths Relative to the mount of the library.
    */
@@ -303,8 +306,8 @@ class ImageBuild {
 }
 
 /**
- * Variables of Emscripten's JavaScript with which it finds and names the addresses of functions. The image has these
- * addresses, and the table has the functions.
+ * Variables of Emscripten's JavaScript with which that JavaScript finds and names the addresses of functions.
+ * The image has these addresses, and the table has the functions.
  */
 const IN_IMAGE: Readonly<Record<string, string>> = {
   updateGOT: "()=>{}",

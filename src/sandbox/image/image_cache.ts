@@ -19,7 +19,7 @@ import { pinnedImages } from "./image_pins.ts";
 
 /** Options of {@linkcode ensureImage}. */
 export interface BaseImageOptions {
-  /** Cache directory. It is created if it does not exist. */
+  /** Cache directory, which is created if missing. */
   readonly cacheDir: string;
   /** Called before an image is built, which takes some seconds. */
   onBuild?: (() => void) | undefined;
@@ -35,10 +35,10 @@ export async function imageName(inputs: object): Promise<string> {
 type Build = (options: ImageBuildOptions) => Promise<ImageManifest>;
 
 /**
- * Returns an image from the cache, where its name is a hash of `inputs`, or builds it. If several processes need the same
- * image at the same time, one builds it and the others wait.
+ * Returns an image from the cache, where its name is a hash of `inputs`, or builds the image. If several
+ * processes need the same image at the same time, one process builds the image and the others wait.
  *
- * @throws {SandboxError} if it cannot be built, or if other users may write to the cache directory.
+ * @throws {SandboxError} if the image cannot be built, or if other users may write to the cache directory.
  */
 export async function ensureImage(
   inputs: object,
@@ -61,8 +61,9 @@ export async function ensureImage(
 }
 
 /**
- * Returns true if no file of an image has changed since its manifest was written. Their hashes, which detect damage,
- * need not be computed then. They are no protection from a user who may write to the folder, as the manifest is in it.
+ * Returns true if no file of an image has changed since the manifest was written. The hashes of the files,
+ * which detect damage, need not be computed then. The hashes are no protection from a user who may write to
+ * the folder, as the manifest is in the folder.
  */
 export function isUnchanged({ directory, files }: Pick<BaseImage, "directory" | "files">): boolean {
   try {
@@ -95,7 +96,7 @@ async function requirePrivate(cacheDir: string): Promise<void> {
   );
 }
 
-/** Removes the manifest of a damaged image, so that the next request builds it again. */
+/** Removes the manifest of a damaged image, so that the next request builds the image again. */
 export async function dropBaseImage({ directory }: Pick<BaseImage, "directory">): Promise<void> {
   await Deno.remove(join(directory, MANIFEST)).catch(() => {}); // another process has removed it
 }
@@ -136,7 +137,7 @@ async function buildInto(
   }
 }
 
-/** Returns the image of a folder, unless its manifest is missing or damaged or the supervisor's files are. */
+/** Returns the image of a folder, unless the manifest is missing or damaged or the supervisor's files are. */
 async function readImage(directory: string): Promise<BaseImage | undefined> {
   try {
     const [digest = "", text = ""] = (await Deno.readTextFile(join(directory, MANIFEST))).split("\n");
@@ -170,8 +171,8 @@ export async function recordUse(directory: string, now: Date = new Date()): Prom
 }
 
 /**
- * Removes images that were not used for a month and are not pinned, and the directories of failed builds. Ignores
- * directories that it cannot remove.
+ * Removes images that were not used for a month and are not pinned, and the directories of failed builds.
+ * Ignores directories that cannot be removed.
  */
 export async function removeStaleImages(cacheDir: string, now: Date = new Date()): Promise<void> {
   const pinned = await pinnedImages(cacheDir);

@@ -35,16 +35,22 @@ export interface LibraryFile {
 /** A native library that can be linked with the interpreter. */
 export interface NativeLibrary {
   readonly guestPath: string;
-  /** Its module, without what only debuggers read. */
+  /** The library's module, without what only debuggers read. */
   readonly wasm: Uint8Array<ArrayBuffer>;
-  /** Module of the functions by which it calls its own exports. Absent if it imports none of them. */
+  /**
+   * Module of the functions by which the library calls its own exports. Absent if the library imports none of
+   * them.
+   */
   readonly trampolines?: Uint8Array<ArrayBuffer>;
   readonly link: LinkInfo;
-  /** Functions of the main module that it calls or takes the address of. */
+  /** Functions of the main module that the library calls or takes the address of. */
   readonly mainFunctions: readonly string[];
 }
 
-/** True if the native code of a wheel is for this platform, by the tags in its name that CPython 3.14 accepts. */
+/**
+ * True if the native code of a wheel is for this platform, by the tags in the wheel's name that CPython 3.14
+ * accepts.
+ */
 export function isNativeWheel(path: string): boolean {
   return /-(?:cp314-(?:cp314|none)|cp3\d+-abi3|py3-none)-pyemscripten_2026_0_wasm32\.whl$/.test(path);
 }
@@ -59,14 +65,15 @@ const ENDING_CALLS = new Set(["exit", "_exit", "abort", "__assert_fail"]);
 /** Imports that the linker itself provides. */
 const LINKER_IMPORTS = new Set(["memory", "__indirect_function_table", "__memory_base", "__table_base"]);
 const LINKED_MODULES = new Set(["env", "GOT.func", "GOT.mem"]);
-/** Limits of a library. CPython's own module has 13,000 functions in its table. */
+/** Limits of a library. CPython's own module has 13,000 functions in the table. */
 const [MAX_TABLE_SLOTS, MAX_ALIGNMENT_BITS] = [1 << 20, 16];
 
 /**
  * Checks that the native libraries of a profile can be linked with the main module and with each other.
  *
  * @param main CPython's module with all its exports.
- * @throws {TypeError} if one needs a symbol or a library that nothing provides; the message has its name.
+ * @throws {TypeError} if a library needs a symbol or a library that nothing provides; the message has the
+ * missing name.
  */
 export function linkLibraries(files: readonly LibraryFile[], main: Uint8Array): NativeLibrary[] {
   const mainExports = readExports(sectionBody([...wasmSections(main)], EXPORT)).names;
@@ -213,9 +220,10 @@ const [FUNCTION_TYPE, FUNCTION_REFERENCE] = [0x60, 0x70];
 const [LOCAL_GET, CONST, RETURN_CALL_INDIRECT] = [0x20, 0x41, 0x13];
 
 /**
- * Returns a module with one function for each own export that a library imports. The function calls a slot of its
- * table, in which the export is put when the library has an instance. So the library calls itself without JavaScript,
- * which no thread could leave. The functions are named by their index, in the order of the imports.
+ * Returns a module with one function for each own export that a library imports. The function calls a slot of
+ * its table, in which the export is put when the library has an instance. So the library calls itself without
+ * JavaScript, which no thread could leave. The functions are named by their index, in the order of the
+ * imports.
  */
 function trampolineModule(
   { header, sections, imports, exports }: LibraryModule,

@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import { sha256 } from "../../hash.ts";
 
-/** Folder of the package store in a cache folder. The name of each of its files is the SHA-256 of its contents. */
+/**
+ * Folder of the package store in a cache folder. The name of each file is the SHA-256 of the file's contents.
+ */
 const STORE = "packages";
 
 /** Returns the path of the file with a SHA-256 in the package store of a cache folder. */
@@ -9,7 +11,7 @@ export function storePath(cacheDir: string, digest: string): string {
   return join(cacheDir, STORE, digest);
 }
 
-/** True if the package store has the file. Its contents are checked when an image is built. */
+/** True if the package store has the file. The contents are checked when an image is built. */
 export async function isStored(cacheDir: string, digest: string): Promise<boolean> {
   try {
     return (await Deno.stat(storePath(cacheDir, digest))).isFile;
@@ -41,7 +43,7 @@ export async function storeFile(
     );
   }
   const target = storePath(cacheDir, digest);
-  const temporary = `${target}.${crypto.randomUUID()}`; // a rename is atomic, and other processes may store it too
+  const temporary = `${target}.${crypto.randomUUID()}`; // a rename is atomic, and other processes may store the file too
   await Deno.mkdir(join(cacheDir, STORE), { recursive: true, mode: 0o700 });
   try {
     await Deno.writeFile(temporary, file.contents, { mode: 0o600 });

@@ -13,14 +13,17 @@ export interface ChildProgram {
 export interface ChildEnd {
   readonly code: number;
   readonly signal: string | null;
-  /** Last 16 KiB of the process's own stderr, which is not that of the guest. */
+  /** Last 16 KiB of the process's own stderr, not of the guest's stderr. */
   readonly stderr: string;
 }
 
-/** A child process that exchanges frames over its stdin and stdout. It is killed if it violates the protocol. */
+/**
+ * A child process that exchanges frames over its stdin and stdout. A process that violates the protocol is
+ * killed.
+ */
 export class Child {
   readonly pid: number;
-  /** Resolves when the process has ended and its pipes are closed. Never rejects. */
+  /** Resolves when the process has ended and the pipes are closed. Never rejects. */
   readonly ended: Promise<ChildEnd>;
   readonly #process: Deno.ChildProcess;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
@@ -44,11 +47,11 @@ export class Child {
     }).spawn();
     this.pid = this.#process.pid;
     this.#writer = this.#process.stdin.getWriter();
-    this.#writer.closed.catch(() => {}); // a child that ends closes its pipe; `ended` reports it
+    this.#writer.closed.catch(() => {}); // a child that ends closes the pipe; `ended` reports it
     this.ended = this.#watch(onFrame, onErrorText);
   }
 
-  /** Sends one frame. It is dropped if the process has ended, which `ended` reports. */
+  /** Sends one frame. The frame is dropped if the process has ended, which `ended` reports. */
   send(kind: FrameKind, session: number, payload?: Uint8Array | string): Promise<void> {
     return this.#writer.write(encodeFrame(kind, session, payload)).catch(() => {});
   }
@@ -75,8 +78,9 @@ export class Child {
   }
 
   /**
-   * Closes stdin when the process has ended. If the process was a wrapper that was killed while it started, its child
-   * is still alive: no signal of its parent's death is set yet. It ends at the end of its stdin.
+   * Closes stdin when the process has ended. If the process was a wrapper that was killed during its start,
+   * the wrapper's child is still alive: no signal of the parent's death is set yet. The child ends at the end
+   * of its stdin.
    */
   async #closeAfterEnd(): Promise<Deno.CommandStatus> {
     const status = await this.#process.status;
@@ -92,14 +96,15 @@ export class Child {
   }
 }
 
-/** Bytes of a read, which are those of a pipe. */
+/** Bytes of a read, as many as a pipe holds. */
 const READ_BYTES = 64 * 1024;
 /** Pieces up to so many bytes are copied, so that the next read uses the buffer again. */
 const SHORT_BYTES = 8 * 1024;
 
 /**
- * Passes on each piece of a stream, which the receiver may keep. The iterator of a stream takes a new buffer for each
- * read: for a short frame that is 200 times its size, and V8 collects garbage for it all the time.
+ * Passes on each piece of a stream, which the receiver may keep. The iterator of a stream takes a new buffer
+ * for each read: for a short frame that is 200 times the frame's size, and V8 collects garbage for the
+ * buffers all the time.
  */
 async function readPieces(
   stream: ReadableStream<Uint8Array<ArrayBuffer>>,
@@ -134,7 +139,7 @@ async function readTail(
   return text;
 }
 
-/** Sessions of a process that were asked to close and have not confirmed it yet. */
+/** Sessions of a process that were asked to close and have not confirmed the close yet. */
 export class PendingCloses {
   readonly #open = new Map<number, { timer: ReturnType<typeof setTimeout>; settled: () => void }>();
   readonly #closes = new Set<Promise<void>>();
@@ -144,7 +149,10 @@ export class PendingCloses {
     return Promise.all(this.#closes);
   }
 
-  /** Waits for a session to close, and calls `onStuck` if it has not closed after `graceMs` milliseconds. */
+  /**
+   * Waits for a session to close, and calls `onStuck` if the session has not closed after `graceMs`
+   * milliseconds.
+   */
   add(session: number, options: { graceMs: number; onStuck: () => void }): void {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(options.onStuck, options.graceMs);
@@ -158,7 +166,7 @@ export class PendingCloses {
     return this.#open.has(session);
   }
 
-  /** Records that a session has closed. Returns false if it was not asked to. */
+  /** Records that a session has closed. Returns false if the session was not asked to. */
   take(session: number): boolean {
     const closing = this.#open.get(session);
     if (!closing) return false;

@@ -14,9 +14,9 @@ export interface ChildCommand {
 export interface ChildCommandOptions {
   /** Path of the Deno executable: `Deno.execPath()`. */
   denoPath: string;
-  /** Directory that the child may read until it has loaded its assets. */
+  /** Directory that the child may read until the child has loaded its assets. */
   assetsDir: string;
-  /** Module that the child runs. With bubblewrap, its imports must be in `assetsDir`. */
+  /** Module that the child runs. With bubblewrap, the module's imports must be in `assetsDir`. */
   supervisorPath: string;
   /** Result of {@linkcode activeLayers}. */
   layers: ReadonlySet<Layer>;
@@ -39,27 +39,28 @@ export interface ChildCommandOptions {
 /** Maximum size of the JavaScript heap of one isolate, in MiB. */
 const JS_HEAP_MIB = 256;
 
-/** Size of V8's young generation, in MiB. A larger one only keeps the garbage of past execs for longer. */
+/** Size of V8's young generation, in MiB. A larger size only keeps the garbage of past execs for longer. */
 const YOUNG_MIB = 1;
 
 /**
- * Size of V8's heap, in MiB, at which it first collects garbage. By default it waits until after the start, whose garbage
- * an idle process then keeps: 1.4 MB.
+ * Size of V8's heap, in MiB, at which V8 first collects garbage. By default V8 waits until after the start,
+ * and an idle process then keeps the garbage of the start: 1.4 MB.
  */
 const INITIAL_HEAP_MIB = 16;
 
 /**
- * Size of a Wasm stack, in KiB. Each entry of JavaScript into Wasm has its own. Only pages that were used take memory.
- * Python checks its C stack, which is in its own memory; this stack must not end first. Comparing nested lists takes
- * some 30 times as much of this stack as of the C stack, other recursion less.
+ * Size of a Wasm stack, in KiB. Each entry of JavaScript into Wasm has its own stack. Only pages that were
+ * used take memory. Python checks its C stack, which is in Python's own memory; this Wasm stack must not end
+ * first. Comparing nested lists takes some 30 times as much of this stack as of the C stack, other recursion
+ * less.
  */
 const WASM_STACK_KIB = 512 * 1024;
 
 /**
- * Returns the environment of a child, to be used with `clearEnv`. Deno cannot create the directory `DENO_DIR`, so
- * it has no localStorage and no Cache API. `DENO_NO_UPDATE_CHECK` prevents requests for newer versions, and
- * `NO_COLOR` colored messages. The time zone is the same on every host. The other variables make the C library
- * return the memory that the start needed, some 40 MB.
+ * Returns the environment of a child, to be used with `clearEnv`. Deno cannot create the directory
+ * `DENO_DIR`, so Deno has no localStorage and no Cache API. `DENO_NO_UPDATE_CHECK` prevents requests for
+ * newer versions, and `NO_COLOR` colored messages. The time zone is the same on every host. The other
+ * variables make the C library return the memory that the start needed, some 40 MB.
  */
 export function childEnvironment(): Record<string, string> {
   return {
@@ -74,10 +75,10 @@ export function childEnvironment(): Record<string, string> {
 }
 
 /**
- * Returns the command line of a sandbox: Deno, which may only read its assets and mounts, inside the given layers.
- * The caller sets the working directory and {@linkcode childEnvironment}.
+ * Returns the command line of a sandbox: Deno, which may only read the assets and mounts, inside the given
+ * layers. The caller sets the working directory and {@linkcode childEnvironment}.
  *
- * @throws {TypeError} if a path to read contains a comma, at which Deno would split it.
+ * @throws {TypeError} if a path to read contains a comma, at which Deno would split the path.
  */
 export function childCommand(profile: Profile, options: ChildCommandOptions): ChildCommand {
   const { denoPath, layers, isRoot = false } = options;
@@ -91,13 +92,15 @@ export function childCommand(profile: Profile, options: ChildCommandOptions): Ch
   return { program, args };
 }
 
-/** Layers that the process takes up itself, before it reads its assets. */
+/** Layers that the process takes up itself, before reading its assets. */
 const OWN_LAYERS: readonly OwnLayer[] = ["descriptors", "seccomp", "landlock", "speculation"];
 
-/** Threads of a process: it has some 20. */
+/** Threads of a process, which has some 20. */
 const MAX_THREADS = 128;
 
-/** Returns what a process with the command of {@linkcode childCommand} does first; `undefined` for nothing. */
+/**
+ * Returns what a process with the command of {@linkcode childCommand} does first; `undefined` for nothing.
+ */
 export function confinePlan(profile: Profile, options: ChildCommandOptions): ConfinePlan | undefined {
   const { layers } = options;
   const own = OWN_LAYERS.filter((layer) => layers.has(layer));
@@ -143,7 +146,8 @@ function v8Flags({ limits }: Profile, options: ChildCommandOptions): string[] {
     `--wasm-stack-switching-stack-size=${WASM_STACK_KIB}`,
     // No Wasm runs on the thread's own stack, whose 4 MB are less than V8 now assumes.
     "--stress-wasm-stack-switching",
-    // Optimized code that meets another callee calls it, in place of a return to baseline code until it is compiled
+    // Optimized code that meets another callee calls it, in place of a return to baseline code until it is
+    // compiled
     // again, which for Python's loop takes 0.2 s and often lasts until the program ends.
     "--no-wasm-deopt",
     `--max-old-space-size=${JS_HEAP_MIB}`,
@@ -153,8 +157,8 @@ function v8Flags({ limits }: Profile, options: ChildCommandOptions): string[] {
 }
 
 /**
- * Returns all permissions except `read`, which the child needs for its assets and drops before it runs guest code,
- * and `ffi`, which it needs for its own layers and drops before it reads its assets.
+ * Returns all permissions except `read`, which the child needs for its assets and drops before running guest
+ * code, and `ffi`, which the child needs for its own layers and drops before reading the assets.
  */
 function deniedPermissions({ permissions }: Profile, options: ChildCommandOptions): string[] {
   const used = takesOwnLayers(options) ? ["read", "ffi"] : ["read"];
@@ -196,21 +200,26 @@ export interface Rlimits {
   readonly writes?: boolean;
 }
 
-/** Main thread and one worker. V8 needs 550 MB for each isolate before any code runs, and aborts with less. */
+/**
+ * Main thread and one worker. V8 needs 550 MB for each isolate before any code runs, and aborts with less.
+ */
 const BASE_BYTES = 1_350_000_000;
 const FURTHER_WORKER_BYTES = 600_000_000;
 
-/** JavaScript objects and buffers of a session outside its Wasm heap, so that the heap limit is reached first. */
+/**
+ * JavaScript objects and buffers of a session outside its Wasm heap, so that the heap limit is reached first.
+ */
 const SESSION_BYTES = 100_000_000;
 
 /**
- * Wasm stacks that a session may have at the same time: one, and one more for each call of Python by JavaScript that
- * Python called, such as a callback of `ctypes`. RLIMIT_DATA counts the whole size of each, so that it does not bound
- * JavaScript's memory. The size of its heap does, and the watchdog, which counts the pages in use.
+ * Wasm stacks that a session may have at the same time: one stack, and one more stack for each call of Python
+ * by JavaScript that Python called, such as a callback of `ctypes`. RLIMIT_DATA counts the whole size of each
+ * stack, and so does not bound JavaScript's memory. The size of JavaScript's heap does, and the watchdog,
+ * which counts the pages in use.
  */
 const SESSION_STACKS = 32 + MAX_PYTHON_THREADS;
 
-/** Resident memory of a process, and of each interpreter beside its heap and files. */
+/** Resident memory of a process, and of each interpreter beside heap and files. */
 const BASE_RESIDENT_BYTES = 300 * 1024 * 1024;
 const SESSION_RESIDENT_BYTES = 128 * 1024 * 1024;
 
@@ -228,7 +237,9 @@ export function wasmPages(limits: Limits): number {
   return limits.memoryBytes / WASM_PAGE_BYTES;
 }
 
-/** Returns the resident memory at which a process is ended, in bytes: several times what its sessions may use. */
+/**
+ * Returns the resident memory at which a process is ended, in bytes: several times what the sessions may use.
+ */
 export function maxResidentBytes({ limits, sessionsPerProcess }: Profile): number {
   const sessionBytes = limits.memoryBytes + 2 * limits.fileBytes + SESSION_RESIDENT_BYTES;
   return BASE_RESIDENT_BYTES + sessionsPerProcess * sessionBytes;
@@ -248,7 +259,7 @@ export function resourceLimits(limits: Limits, sessions: number): Rlimits {
   };
 }
 
-/** Returns a shell script that sets the limits and then executes its arguments, or fails. */
+/** Returns a shell script that sets the limits and then executes the script's arguments, or fails. */
 export function rlimitScript({ dataKib, openFiles, cpuSeconds, writes = false }: Rlimits): string {
   return [
     "ulimit -c 0",

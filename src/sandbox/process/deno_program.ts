@@ -47,9 +47,9 @@ const OPEN_FILES = 256;
 const CPU_SECONDS = 24 * 3_600;
 
 /**
- * Returns the command that runs a program with its permissions. Deno does not prompt, reads no configuration of the
- * host, and fetches no code at run time. Modules from {@linkcode fetchModules} may be imported only if the
- * permission `import` is granted or the program itself is a package.
+ * Returns the command that runs a program with its permissions. Deno does not prompt, reads no configuration
+ * of the host, and fetches no code at run time. Modules from {@linkcode fetchModules} may be imported only if
+ * the permission `import` is granted or the program itself is a package.
  *
  * @throws {TypeError} if a permission cannot be granted.
  */
@@ -80,8 +80,8 @@ export async function denoCommand(options: DenoProgram): Promise<DenoCommand> {
 }
 
 /**
- * Fetches the modules that a program imports into Deno's cache, with the host's network and environment, before it
- * runs. Does nothing if the program may not import packages.
+ * Fetches the modules that a program imports into Deno's cache, with the host's network and environment,
+ * before the program runs. Does nothing if the program may not import packages.
  *
  * @throws {SandboxError} if a module cannot be fetched.
  */
@@ -119,7 +119,7 @@ function importMapFlags({ importMap }: Pick<DenoProgram, "importMap">): string[]
   return importMap === undefined ? [] : [`--import-map=${importMap}`];
 }
 
-/** A directory that Deno cannot create, so that it has no localStorage and no Cache API. */
+/** A directory that Deno cannot create, so that Deno has no localStorage and no Cache API. */
 const NO_CACHE = "/proc/nope";
 
 function hasPackages({ module, permissions }: Pick<DenoProgram, "module" | "permissions">): boolean {
@@ -186,8 +186,9 @@ async function readGraph(
 }
 
 /**
- * Returns the path of a program and of the files of its folder that it imports statically. Those of dynamic imports are
- * left out, since `import("./" + name)` stands for all modules of the folder. The program's module is a path.
+ * Returns the path of a program and of the files of the program's folder that the program imports statically.
+ * Files of dynamic imports are left out, since `import("./" + name)` stands for all modules of the folder.
+ * The program's module is a path.
  */
 export async function listStaticImports(program: DenoProgram, signal?: AbortSignal): Promise<string[]> {
   const { module } = program;
@@ -208,11 +209,11 @@ function toPaths(specifiers: Iterable<string>): string[] {
 }
 
 /**
- * Refuses a program that imports a file outside its own directory and outside the paths that it may read. Deno
- * itself needs no permission for a static import, so a program could import the code of another program, or any
- * text file.
+ * Refuses a program that imports a file outside its own directory and outside the paths that the program may
+ * read. Deno itself needs no permission for a static import, so a program could import the code of another
+ * program, or any text file.
  *
- * @throws {SandboxError} if there is such a file; the message names the first one.
+ * @throws {SandboxError} if there is such a file; the message names the first such file.
  */
 export async function requireOwnModules(program: DenoProgram, signal?: AbortSignal): Promise<void> {
   const { module, permissions = {} } = program;

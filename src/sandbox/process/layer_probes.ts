@@ -14,7 +14,7 @@ export interface ProbeOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Reason why each layer does not work; `undefined` for one that works. */
+/** Reason why each layer does not work; `undefined` for a layer that works. */
 type Reasons = Partial<Readonly<Record<Layer, string | undefined>>>;
 
 /** Limit of memory of the group that is tried, in bytes. */
@@ -32,7 +32,9 @@ export class LayerProbes {
     this.#options = options;
   }
 
-  /** Tries a layer with its program. Returns the reason why it does not work, or `undefined` if it works. */
+  /**
+   * Tries a layer with the layer's program. Returns the reason why the layer does not work, or `undefined`.
+   */
   async probe(layer: Layer, program: string): Promise<string | undefined> {
     const { rlimits = SMALL_LIMITS, signal } = this.#options;
     switch (layer) {
@@ -75,7 +77,7 @@ async function probeRlimits(
   return `RLIMIT_DATA was set to ${limits.dataKib} KiB and is ${stdout.trim()}`;
 }
 
-/** Runs setpriv inside setpriv, so that the inner one prints the effect of the outer one. */
+/** Runs setpriv inside setpriv, so that the inner setpriv prints the effect of the outer setpriv. */
 async function probeSetpriv(
   setpriv: string,
   flags: readonly string[],
@@ -106,8 +108,8 @@ function probeMemoryGroup(): string | undefined {
 const NAMESPACES: readonly Layer[] = ["netNamespace", "ipcNamespace", "utsNamespace", "pidNamespace"];
 
 /**
- * Runs Deno behind all namespaces together. Only if it does not start there, tries it with fewer of them, to find
- * those that work.
+ * Runs Deno behind all namespaces together. Only if Deno does not start there, tries Deno with fewer
+ * namespaces, to find the namespaces that work.
  */
 async function probeNamespaces(signal?: AbortSignal): Promise<Reasons> {
   const deno = Deno.execPath();
@@ -140,8 +142,8 @@ async function probeNamespaces(signal?: AbortSignal): Promise<Reasons> {
 const PROBE_FILES = 64;
 
 /**
- * Starts a process that takes up its own layers, one after the other, and prints those that the kernel refuses. Reads
- * its files as the watchdog does.
+ * Starts a process that takes up its own layers, one after the other, and prints the layers that the kernel
+ * refuses. Reads the process's files as the watchdog does.
  */
 async function probeOwnLayers(): Promise<Reasons> {
   await using child = startProbe();
@@ -154,7 +156,10 @@ async function probeOwnLayers(): Promise<Reasons> {
   }
 }
 
-/** Source of the process that tries its own layers. Each layer is tried alone, as one may work without the others. */
+/**
+ * Source of the process that tries its own layers. Each layer is tried alone, as a layer may work without the
+ * others.
+ */
 function probeSource(): string {
   const allowedCalls = moduleUrl(allowedCallsSource);
   const confine = moduleUrl(confineSource.replace('"./allowed_calls.ts"', `"${allowedCalls}"`));

@@ -9,13 +9,13 @@ export type { Layer, LayerMode } from "../profile/schema.ts";
 /** Result of trying a layer on this host. */
 export interface LayerReport {
   readonly layer: Layer;
-  /** True if the program or file that it needs is present. */
+  /** True if the program or file that the layer needs is present. */
   readonly installed: boolean;
-  /** True if it had its effect. */
+  /** True if the layer had its effect. */
   readonly works: boolean;
-  /** Reason why it does not work. */
+  /** Reason why the layer does not work. */
   readonly why?: string;
-  /** Layer without which it has no effect on this host. */
+  /** Layer without which this layer has no effect on this host. */
   readonly needs?: Layer;
 }
 
@@ -32,8 +32,8 @@ export interface DetectLayersOptions extends ProbeOptions {
 let detection: Promise<LayerReport[]> | undefined;
 
 /**
- * Tries every layer on this host, which takes some 100 milliseconds. Without options, each process tries them once and
- * then returns the same result.
+ * Tries every layer on this host, which takes some 100 milliseconds. Without options, each process tries them
+ * once and then returns the same result.
  */
 export async function detectLayers(options: DetectLayersOptions = {}): Promise<LayerReport[]> {
   requireKnownOptions("call detectLayers", options, OPTIONS);
@@ -122,8 +122,8 @@ export const LAYER_REMEDIES: Readonly<Record<Layer, string>> = {
 export type LayerSettings = Pick<Profile, "name" | "layers"> & Partial<Pick<Profile, "mounts">>;
 
 /**
- * Returns the layers that a sandbox of a profile is started with, on a host with the results `detected`. Bubblewrap
- * is used if the profile requests it, or to provide layers that work by no other means.
+ * Returns the layers that a sandbox of a profile is started with, on a host with the results `detected`.
+ * Bubblewrap is used if the profile requests it, or to provide layers that work by no other means.
  *
  * @throws {SandboxError} if a layer that the profile requires does not work; the message names each, with the
  * reason and the remedy.
@@ -150,7 +150,7 @@ function missingReasons(missing: readonly LayerState[]): string[] {
   });
 }
 
-/** State of a layer: its mode in a profile and its availability on the host. */
+/** State of a layer: mode in a profile and availability on the host. */
 export interface LayerState extends LayerReport {
   readonly mode: LayerMode;
   readonly active: boolean;

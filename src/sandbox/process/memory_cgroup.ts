@@ -24,11 +24,12 @@ export interface CgroupSource {
 }
 
 /**
- * Returns the directory of the group in which this process may make groups: the parent of its own, which belongs to
- * its user. systemd provides it for a service with `User=`, `Delegate=memory` and `DelegateSubgroup=host`. As root,
- * ownership does not show that a group was delegated, so there is none.
+ * Returns the directory of the group in which this process may make groups: the parent of the process's own
+ * group, which belongs to the user of the process. systemd provides it for a service with `User=`,
+ * `Delegate=memory` and `DelegateSubgroup=host`. As root, ownership does not show that a group was delegated,
+ * so there is none.
  *
- * @throws {Error} if there is none; the message is the reason.
+ * @throws {Error} if there is no such group; the message is the reason.
  */
 export function delegatedGroup(source: CgroupSource = {}): string {
   const { root = "/sys/fs/cgroup", own = "/proc/self/cgroup", uid = Deno.uid() } = source;
@@ -46,7 +47,7 @@ export function delegatedGroup(source: CgroupSource = {}): string {
   return parent;
 }
 
-/** Group of one process and of all that it starts. Its memory is limited. */
+/** Group of a process and of all that the process starts. The group's memory is limited. */
 export class MemoryGroup implements Disposable {
   readonly #directory: string;
 
@@ -81,7 +82,7 @@ export class MemoryGroup implements Disposable {
     return { program: "/bin/sh", args: ["-c", script, this.#directory, program, ...args] };
   }
 
-  /** True if the kernel killed the group because of its limit. */
+  /** True if the kernel killed the group because of the limit. */
   get wasExceeded(): boolean {
     try {
       return /^oom_kill [1-9]/m.test(Deno.readTextFileSync(join(this.#directory, "memory.events")));
@@ -90,7 +91,7 @@ export class MemoryGroup implements Disposable {
     }
   }
 
-  /** Removes the group, whose processes must have ended. */
+  /** Removes the group. All processes of the group must have ended. */
   [Symbol.dispose](): void {
     try {
       Deno.removeSync(this.#directory);

@@ -4,9 +4,9 @@ import { type Layer, LAYER_PROGRAMS } from "../profile/schema.ts";
 export interface ConfinedCommandOptions {
   /** Layers to use. */
   layers: ReadonlySet<Layer>;
-  /** Absolute paths that the command reads, its own program among them. */
+  /** Absolute paths that the command reads, including the command's own program. */
   paths: readonly string[];
-  /** Shell script that sets resource limits and executes its arguments. */
+  /** Shell script that sets resource limits and executes the script's arguments. */
   rlimits?: string | undefined;
   /** True if the host is root, which may take another user id. */
   isRoot: boolean;
@@ -24,9 +24,10 @@ const NAMESPACE_FLAGS: ReadonlyMap<Layer, readonly string[]> = new Map([
 ]);
 
 /**
- * Returns the command line that runs a command behind layers of the operating system, by the programs of util-linux
- * or by bubblewrap. Each program executes the next one, so that the started process is the command itself; with a
- * PID namespace it is the parent of the command and ends with it, by the same signal or code.
+ * Returns the command line that runs a command behind layers of the operating system, by the programs of
+ * util-linux or by bubblewrap. Each program executes the next one, so that the started process is the command
+ * itself; with a PID namespace the started process is the parent of the command and ends with the command, by
+ * the same signal or code.
  */
 export function confinedCommand(command: readonly string[], options: ConfinedCommandOptions): string[] {
   const { layers, paths } = options;
@@ -42,7 +43,7 @@ export function confinedCommand(command: readonly string[], options: ConfinedCom
   return [...setprivPrefix(layers), ...ownRootPrefix(options), ...inner];
 }
 
-/** Returns the prefix of a command that cannot gain privileges and ends with its parent. */
+/** Returns the prefix of a command that cannot gain privileges and ends with the parent process. */
 export function setprivPrefix(
   layers: ReadonlySet<Layer>,
   options: { dropsCapabilities?: boolean } = {},
@@ -55,7 +56,7 @@ export function setprivPrefix(
   return flags.length === 0 ? [] : [LAYER_PROGRAMS.noNewPrivs, ...flags, "--"];
 }
 
-/** A shell script that executes its arguments. */
+/** A shell script that executes the script's arguments. */
 const EXECUTE = 'exec "$@"';
 
 function shell(script: string | undefined): string[] {
@@ -67,8 +68,9 @@ function namespaceFlags(layers: ReadonlySet<Layer>): string[] {
 }
 
 /**
- * Returns the prefix of a command that runs as `nobody` in its own user namespace. There it keeps all capabilities
- * until `setpriv` has dropped them, with the bounding set that only a privileged process can empty.
+ * Returns the prefix of a command that runs as `nobody` in its own user namespace. There the command keeps
+ * all capabilities until `setpriv` has dropped them, with the bounding set that only a privileged process can
+ * empty.
  */
 function userNamespacePrefix(layers: ReadonlySet<Layer>, flags: readonly string[]): string[] {
   const ids = [`--map-user=${NOBODY}`, `--map-group=${NOBODY}`];
@@ -76,7 +78,10 @@ function userNamespacePrefix(layers: ReadonlySet<Layer>, flags: readonly string[
   return [LAYER_PROGRAMS.userNamespace, ...ids, ...capabilities, ...flags, "--"];
 }
 
-/** Directory over which the root of a sandbox is built, in its mount namespace only. No file that it reads is there. */
+/**
+ * Directory over which the root of a sandbox is built, in its mount namespace only. No file that it reads is
+ * there.
+ */
 const BUILD_FOLDER = "/sys";
 const ROOT = `${BUILD_FOLDER}/sandbox`;
 
@@ -84,9 +89,9 @@ const ROOT = `${BUILD_FOLDER}/sandbox`;
 const LIBRARY_FOLDERS = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"];
 
 /**
- * Returns the prefix of a command whose root contains only the libraries and the given paths, read-only. The mounts
- * belong to an outer user namespace, over which the command has no power. If the host is root, it makes the mounts
- * itself and takes another user id, as files could otherwise be changed by their owner.
+ * Returns the prefix of a command whose root contains only the libraries and the given paths, read-only. The
+ * mounts belong to an outer user namespace, over which the command has no power. If the host is root, it
+ * makes the mounts itself and takes another user id, as files could otherwise be changed by their owner.
  */
 function ownRootPrefix({ layers, paths, rlimits = EXECUTE, isRoot }: ConfinedCommandOptions): string[] {
   const takesOtherUser = isRoot && layers.has("unprivilegedUser");
@@ -103,8 +108,9 @@ function ownRootPrefix({ layers, paths, rlimits = EXECUTE, isRoot }: ConfinedCom
 }
 
 /**
- * Returns a shell script that builds the root of a sandbox. Deno needs no /proc but the link by which it looks up its
- * own path, and no /dev and no /tmp. The mounts are listed in a file, as one `mount` costs as much as all of them.
+ * Returns a shell script that builds the root of a sandbox. Deno needs no /proc but the link by which Deno
+ * looks up its own path, and no /dev and no /tmp. The mounts are listed in a file, as one `mount` costs as
+ * much as all mounts.
  */
 function mountScript(paths: readonly string[]): string {
   const [program = ""] = paths;
@@ -139,9 +145,9 @@ function escapeField(path: string): string {
 }
 
 /**
- * Returns the prefix of a command that runs in separate namespaces, as user `nobody`, without a network and without
- * capabilities. Its root is read-only and contains the libraries, the given paths, and a /proc of its own
- * processes, without which Deno panics when it looks up its own path. Deno needs no /dev and no /tmp.
+ * Returns the prefix of a command that runs in separate namespaces, as user `nobody`, without a network and
+ * without capabilities. Its root is read-only and contains the libraries, the given paths, and a /proc of its
+ * own processes, without which Deno panics when looking up its own path. Deno needs no /dev and no /tmp.
  */
 export function bubblewrapPrefix(paths: readonly string[]): string[] {
   return [

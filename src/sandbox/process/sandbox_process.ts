@@ -17,14 +17,17 @@ export interface SandboxProcessOptions {
   readonly boot: string;
   /** Maximum number of interpreters at a time. */
   readonly maxInterpreters: number;
-  /** Control group of the process, which is removed at its end. */
+  /** Control group of the process, removed at the end of the process. */
   readonly group: MemoryGroup | undefined;
   /** Called once, when the process has ended or is being killed. */
   readonly onRetired: () => void;
 }
 
 const START_TIMEOUT_MS = 30_000;
-/** Milliseconds that an idle session may take to close. On a busy machine its thread waits for the CPU. */
+/**
+ * Milliseconds that an idle session may take to close. On a busy machine the session's thread waits for the
+ * CPU.
+ */
 const CLOSE_TIMEOUT_MS = 5_000;
 /** Numbers of interpreters have 16 bits, and 0 is the process itself. */
 const MAX_NUMBER = 65_535;
@@ -35,7 +38,10 @@ const OUT_OF_GROUP_MEMORY: Termination = {
   message: "the process exceeded the memory of its control group",
 };
 
-/** A process in which interpreters run. It routes their frames, and ends them one by one or with the process. */
+/**
+ * A process in which interpreters run. The process routes their frames, and ends each interpreter alone or
+ * all with the process.
+ */
 export class SandboxProcess {
   /** Resolves when the process has ended. Never rejects. */
   readonly ended: Promise<void>;
@@ -43,7 +49,7 @@ export class SandboxProcess {
   readonly #child: Child;
   readonly #links = new Map<number, GuestLink>();
   readonly #pendingCloses = new PendingCloses();
-  /** True if the process has reported that it read its assets. It reports so once. */
+  /** True if the process has reported that the assets are read. The process reports so once. */
   #booted = false;
   #retired = false;
   #stderr = "";
@@ -73,7 +79,7 @@ export class SandboxProcess {
   }
 
   /**
-   * Starts an interpreter, and returns its link once it accepts execs.
+   * Starts an interpreter, and returns the interpreter's link once the interpreter accepts execs.
    *
    * @throws {SandboxError} if the interpreter is terminated before, or does not start in time.
    */
@@ -102,7 +108,7 @@ export class SandboxProcess {
     }
   }
 
-  /** Kills the process. Its interpreters are terminated when it has ended. */
+  /** Kills the process. The interpreters are terminated when the process has ended. */
   kill(): void {
     this.#child.kill();
   }
@@ -135,8 +141,9 @@ export class SandboxProcess {
   }
 
   /**
-   * Ends one interpreter. If the process has other interpreters and this one still responds, it is asked to close.
-   * Otherwise the process is killed with all its interpreters, as nothing else stops a thread for certain.
+   * Ends one interpreter. If the process has other interpreters and this interpreter still responds, the
+   * interpreter is asked to close. Otherwise the process is killed with all interpreters, as nothing else
+   * stops a thread for certain.
    */
   #end(number: number, termination: Termination): void {
     this.#links.delete(number);
@@ -151,7 +158,7 @@ export class SandboxProcess {
     this.#child.send(FrameKind.close, number);
   }
 
-  /** Kills the process with all its interpreters, which are terminated at once. */
+  /** Kills the process with all interpreters, which are terminated at once. */
   #killAll(termination: Termination): void {
     const terminated = [...this.#links.values()];
     this.#links.clear();

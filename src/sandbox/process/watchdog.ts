@@ -20,8 +20,8 @@ const TICKS_PER_SECOND = 100;
 const PAGE_BYTES = 4096;
 
 /**
- * Watches a process from outside, through `/proc`, until it is disposed. The first check is after one interval, so
- * that a short exec costs nothing.
+ * Watches a process from outside, through `/proc`, until the watchdog is disposed. The first check is after
+ * one interval, so that a short exec costs nothing.
  */
 export function watchProcess(
   pid: number,
@@ -46,7 +46,9 @@ export function watchProcess(
   };
 }
 
-/** Returns the current usage of a process; `undefined` if it has ended or the host has no `/proc`. */
+/**
+ * Returns the current usage of a process; `undefined` if the process has ended or the host has no `/proc`.
+ */
 async function readUsage(
   startedPid: number,
   thread: string | undefined,
@@ -77,12 +79,15 @@ async function threadStat(pid: number, name: string): Promise<string> {
   throw new Deno.errors.NotFound(`there is no thread '${name}'`);
 }
 
-/** Returns the id of the process that does the work: the started one, or the one that its wrappers started. */
+/**
+ * Returns the id of the process that does the work: the started one, or the process that the wrappers
+ * started.
+ */
 export function innermostProcess(pid: number): number {
   try {
     const child = Number.parseInt(Deno.readTextFileSync(`/proc/${pid}/task/${pid}/children`));
     return Number.isNaN(child) ? pid : innermostProcess(child);
   } catch {
-    return pid; // it has ended, or the kernel does not list children
+    return pid; // the process has ended, or the kernel does not list children
   }
 }

@@ -26,7 +26,7 @@ import type { CallChannel, SessionTools } from "./session_tools.ts";
 
 /** State of a peer about a session, which a later server needs. */
 export interface Attachment {
-  /** Returns it as a text of the peer's own form. */
+  /** Returns the state as a text of the peer's own form. */
   toText(): string;
 }
 
@@ -39,59 +39,59 @@ export interface LiveSessionOptions extends Omit<SessionLifeOptions, "isPaused" 
    */
   readonly id?: string | undefined;
   /**
-   * Time of its start.
+   * Time of the session's start.
    *
    * @default now
    */
   readonly createdAt?: Date | undefined;
   /** The session as a state directory had it. */
   readonly record?: SessionRecord | undefined;
-  /** The owner's name for it. */
+  /** The owner's name for the session. */
   readonly name?: string | undefined;
-  /** Tools of its client. */
+  /** Tools of the session's client. */
   readonly tools?: SessionTools | undefined;
-  /** Limits of its programs. */
+  /** Limits of the session's programs. */
   readonly limits?: SessionLimits | undefined;
-  /** Texts by name that its client has given to it. */
+  /** Texts by name that the client has given to the session. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
-  /** When it takes checkpoints by itself, if it does. */
+  /** When the session takes automatic checkpoints, if at all. */
   readonly checkpointEvery?: CheckpointEvery | undefined;
-  /** State of the peer of its client, with which a later server continues it. */
+  /** State of the client's peer, with which a later server continues the session. */
   readonly attachment?: Attachment | undefined;
   /**
-   * True if no client finds it in a later server, so that it is not saved.
+   * True if no client finds the session in a later server, so that the session is not saved.
    *
    * @default false
    */
   readonly endsWithServer?: boolean | undefined;
   /**
-   * Milliseconds after which it ends, used or not.
+   * Milliseconds after which the session ends, used or not.
    *
    * @default no limit
    */
   readonly ttlMs?: number | undefined;
-  /** End of its life, if another server has opened it. It excludes `ttlMs`. */
+  /** End of the session's life, if another server has opened the session. Excludes `ttlMs`. */
   readonly expiresAt?: Date | undefined;
-  /** Memory of the states of its owner. */
+  /** Memory of the states of the session's owner. */
   readonly states: StateMemory;
   /** Limits of the profile, in bytes. */
   readonly poolLimits?: SessionPool["limits"];
   readonly metrics: Metrics;
   /** Called when a program has lost the interpreter. */
   readonly onEvent: (event: ServerEvent) => void;
-  /** Aborted when the server stops; waiting requests fail with its reason. */
+  /** Aborted when the server stops; waiting requests fail with the reason of the abort. */
   readonly stop: AbortSignal;
 }
 
 /** Options of {@linkcode LiveSession.exec}. */
 export interface LiveExecOptions extends ExecOptions {
-  /** Tools of the server, in place of those of the session. */
+  /** Tools of the server, in place of the session's tools. */
   tools?: ExecOptions["tools"];
-  /** Way on which calls of the session's tools reach the client. Without it, each call fails. */
+  /** Way on which calls of the session's tools reach the client. Without this way, each call fails. */
   calls?: CallChannel | undefined;
 }
 
-/** A session driven by remote clients. It ends on dispose, after its idle time or after its `ttlMs`. */
+/** A session driven by remote clients. The session ends on dispose, after its idle time or after `ttlMs`. */
 export class LiveSession implements AsyncDisposable {
   /** Unguessable id. */
   readonly id: string;
@@ -99,21 +99,21 @@ export class LiveSession implements AsyncDisposable {
   readonly name: string | undefined;
   readonly createdAt: Date;
   readonly files: SessionFiles;
-  /** Tools of its client. */
+  /** Tools of the session's client. */
   readonly tools: SessionTools | undefined;
-  /** Limits of its programs. */
+  /** Limits of the session's programs. */
   readonly limits: SessionLimits | undefined;
-  /** Texts by name that its client has given to it. */
+  /** Texts by name that the client has given to the session. */
   readonly metadata: Readonly<Record<string, string>> | undefined;
-  /** When it takes checkpoints by itself, if it does. */
+  /** When the session takes automatic checkpoints, if at all. */
   readonly checkpointEvery: CheckpointEvery | undefined;
-  /** State of the peer of its client, with which a later server continues it. */
+  /** State of the client's peer, with which a later server continues the session. */
   attachment: Attachment | undefined;
-  /** Its interpreter and its uses, and when it ends. */
+  /** The session's interpreter, uses and end. */
   readonly life: SessionLife;
   readonly #options: LiveSessionOptions;
   #execs: number;
-  /** The call that its program waits for, as JSON: its record counts the bytes. */
+  /** The call that the session's program waits for, as JSON: the session's record counts the bytes. */
   #waiting: string | undefined;
   readonly #loss = new InterpreterLoss();
 
@@ -142,22 +142,24 @@ export class LiveSession implements AsyncDisposable {
     else if (ttlMs !== undefined) this.life.endAt(new Date(this.createdAt.getTime() + ttlMs));
   }
 
-  /** Bytes of output that its programs may write, if its pool has such a limit. */
+  /** Bytes of output that the session's programs may write, if the pool has such a limit. */
   get outputBytes(): number | undefined {
     return this.#options.poolLimits?.outputBytes;
   }
 
-  /** Memory of its interpreter, in bytes, if its pool has such a limit. */
+  /** Memory of the interpreter, in bytes, if the pool has such a limit. */
   get memoryBytes(): number | undefined {
     return this.limits?.memoryBytes ?? this.#options.poolLimits?.memoryBytes;
   }
 
-  /** Number of programs and shell commands it has run. */
+  /** Number of programs and shell commands that the session has run. */
   get execs(): number {
     return this.#execs;
   }
 
-  /** Runs a program, as {@linkcode PythonSession.exec} does. All methods throw only {@linkcode ServerError}. */
+  /**
+   * Runs a program, as {@linkcode PythonSession.exec} does. All methods throw only {@linkcode ServerError}.
+   */
   async exec(code: string, { calls, ...options }: LiveExecOptions = {}): Promise<ExecResult> {
     const waits = options.suspendAt !== undefined;
     const own = waits ? this.tools?.toWaitingTools() : this.tools?.toHostTools(calls);
@@ -183,12 +185,12 @@ export class LiveSession implements AsyncDisposable {
     }, { begins: false });
   }
 
-  /** The call that its program waits for, if it does. */
+  /** The call that the session's program waits for, if any. */
   get waiting(): WaitingCall | undefined {
     return this.#waiting === undefined ? undefined : parseWithIntegers(this.#waiting) as WaitingCall;
   }
 
-  /** Sets the call that its program waits for. */
+  /** Sets the call that the session's program waits for. */
   setWaiting(call: WaitingCall | undefined): void {
     this.#waiting = call && JSON.stringify(call, writeIntegers);
   }
@@ -221,21 +223,21 @@ export class LiveSession implements AsyncDisposable {
     return await this.use((session) => session.readFile(path));
   }
 
-  /** True after it has ended. */
+  /** True after the session has ended. */
   get ended(): boolean {
     return this.life.ended;
   }
 
-  /** True if it is not saved when the server stops. */
+  /** True if the session is not saved when the server stops. */
   get endsWithServer(): boolean {
     return this.#options.endsWithServer ?? false;
   }
 
-  /** Uses the session with a function. It wakes if it hibernates. */
+  /** Uses the session with a function. A session that hibernates wakes. */
   async use<T>(work: (session: PythonSession) => Promise<T>): Promise<T> {
     const { stop, onError } = this.#options;
     try {
-      stop.throwIfAborted(); // it is being saved
+      stop.throwIfAborted(); // the session is being saved
       return await this.life.use(work);
     } catch (error) {
       const publicError = toPublicError(stop.aborted ? stop.reason : error);
@@ -248,7 +250,7 @@ export class LiveSession implements AsyncDisposable {
     await this.life[Symbol.asyncDispose]();
   }
 
-  /** Returns its record for a state directory. */
+  /** Returns the session's record for a state directory. */
   describe(): SessionRecordParts {
     const { id, owner, name, createdAt, execs, limits, metadata } = this;
     return {
@@ -278,7 +280,9 @@ export class LiveSession implements AsyncDisposable {
     return result;
   }
 
-  /** Applies the limits of the session. A program that is to be continued later ends when the server stops. */
+  /**
+   * Applies the limits of the session. A program that is to be continued later ends when the server stops.
+   */
   #limit<Options extends SessionLimits & Pick<ExecOptions, "signal">>(options: Options): Options {
     const { stop, hibernation } = this.#options;
     const limited = this.limits === undefined ? options : limitProgram(options, this.limits);
@@ -286,7 +290,7 @@ export class LiveSession implements AsyncDisposable {
     return { ...limited, signal: limited.signal ? AbortSignal.any([limited.signal, stop]) : stop };
   }
 
-  /** Uses the session with a function that runs programs of the server, which are not those of the client. */
+  /** Uses the session with a function that runs programs of the server, not of the client. */
   async #useFiles<T>(work: (run: RunProgram, session: PythonSession) => Promise<T>): Promise<T> {
     return await this.use((session) =>
       work(async (code, options) => {

@@ -5,7 +5,7 @@ import { ServerError } from "../http/http_errors.ts";
 import { type ServerEvent, startOfId } from "../server_event.ts";
 import type { LiveSession } from "./live_session.ts";
 
-/** A session of a name, and whether the request has opened it. */
+/** A session of a name, and whether the request has opened the session. */
 export interface NamedSession {
   readonly session: LiveSession;
   readonly isNew: boolean;
@@ -26,11 +26,14 @@ export interface SessionDirectoryOptions {
   readonly onEvent: (event: ServerEvent) => void;
 }
 
-/** The sessions of a server that clients find by id, or by a name of their owner. No owner finds those of another. */
+/**
+ * The sessions of a server that clients find by id, or by a name of their owner. No owner finds the sessions
+ * of another.
+ */
 export class SessionDirectory {
   readonly #options: SessionDirectoryOptions;
   readonly #byId = new Map<string, LiveSession>();
-  /** Sessions by owner and name. Each is opened once, however many requests need it. */
+  /** Sessions by owner and name. Each is opened once, for any number of requests. */
   readonly #named = new Map<string, Promise<LiveSession>>();
 
   constructor(options: SessionDirectoryOptions) {
@@ -44,7 +47,10 @@ export class SessionDirectory {
     if (name !== undefined) this.#named.set(keyOf(owner, name), Promise.resolve(session));
   }
 
-  /** Lets clients find a session that has opened. A name is that of {@linkcode SessionDirectory.openNamed}. */
+  /**
+   * Lets clients find a session that has opened. A name is the name given to {@linkcode
+   * SessionDirectory.openNamed}.
+   */
   publish(session: LiveSession): void {
     const { id, owner } = session;
     this.#byId.set(id, session);
@@ -65,7 +71,7 @@ export class SessionDirectory {
     });
   }
 
-  /** Returns the owner's session of a name, and opens it with `create` if there is none. */
+  /** Returns the owner's session of a name, and opens the session with `create` if there is none. */
   async openNamed<Options extends NamedOpenOptions>(
     name: string,
     options: Options,
@@ -95,9 +101,10 @@ export class SessionDirectory {
   }
 
   /**
-   * Returns the session of an id, if it is one of the owner's.
+   * Returns the session of an id, if the session is the owner's.
    *
-   * @throws {ServerError} with the reason of a checkpoint, if an earlier server had it and its record cannot be read.
+   * @throws {ServerError} with the reason of a checkpoint, if an earlier server had the session and the
+   * record cannot be read.
    */
   get(id: string, owner: string): LiveSession | undefined {
     const unreadable = this.#options.unreadable?.get(id);
@@ -106,7 +113,10 @@ export class SessionDirectory {
     return session?.owner === owner ? session : undefined;
   }
 
-  /** Returns the session of an id, of any owner: for a request that has proved its access to it in another way. */
+  /**
+   * Returns the session of an id, of any owner: for a request that has proved access to the session in
+   * another way.
+   */
   peek(id: string): LiveSession | undefined {
     return this.#byId.get(id);
   }

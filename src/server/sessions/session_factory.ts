@@ -25,8 +25,8 @@ import type { SharedSessions } from "./shared_sessions.ts";
 /** Hibernation of the sessions of a server. */
 export interface HibernationSettings {
   /**
-   * Milliseconds without use after which a session hibernates. One that is idle for less does so when a request waits
-   * for an interpreter.
+   * Milliseconds without use after which a session hibernates. A session that is idle for less hibernates
+   * when a request waits for an interpreter.
    *
    * @default 60_000
    */
@@ -42,23 +42,25 @@ export interface HibernationSettings {
 /** Options of an opened session. */
 export interface OpenOptions
   extends Pick<LiveSessionOptions, "tools" | "limits" | "metadata" | "checkpointEvery" | "ttlMs"> {
-  /** Owner of the session; no other owner can find it. */
+  /** Owner of the session; no other owner can find the session. */
   owner: string;
   /** The owner's name for the session, by which it can be found. */
   name?: string | undefined;
   seed?: number | undefined;
   /** State that the session starts with. */
   from?: Checkpoint | undefined;
-  /** State of the peer of its client, with which a later server continues it. */
+  /** State of the client's peer, with which a later server continues the session. */
   attachment?: Attachment | undefined;
   /**
-   * True if no client finds it in a later server, so that it is not saved when this one stops.
+   * True if no client finds the session in a later server, so that the session is not saved when this server
+   * stops.
    *
    * @default false
    */
   endsWithServer?: boolean | undefined;
   /**
-   * True if it pauses when its `ttlMs` are over, instead of ending; `files` if it then keeps its files alone.
+   * True if the session pauses when `ttlMs` are over, instead of ending; `files` if only the files are then
+   * kept.
    *
    * @default false
    */
@@ -70,20 +72,21 @@ export interface OpenOptions
    */
   isShared?: boolean | undefined;
   /**
-   * True if the session runs one program and then ends. Its pool may then rewind it with the program.
+   * True if the session runs one program and then ends. The pool may then rewind it with the program.
    *
    * @default false
    */
   once?: boolean | undefined;
   /**
-   * Milliseconds without use after which the session ends; `Infinity` disables it.
+   * Milliseconds without use after which the session ends; `Infinity` disables this end.
    *
    * @default the service's `idleMs`; `Infinity` with `ttlMs`
    */
   idleMs?: number | undefined;
   /**
-   * Milliseconds without use after which the session may end in favour of another session of its owner, when none is
-   * free. In favour of another owner it ends only if that owner has fewer sessions, and after 10 seconds without use.
+   * Milliseconds without use after which the session may end in favour of another session of the same owner,
+   * when no session is free. In favour of another owner the session ends only if that owner has fewer
+   * sessions, and after 10 seconds without use.
    *
    * @default Infinity; the service's `idleMs` with `ttlMs`
    */
@@ -137,7 +140,7 @@ type LeaseRequest =
   >
   & Pick<LiveSessionOptions, "limits" | "metadata" | "tools">;
 
-/** Makes the sessions of a server, each with an interpreter or a state in which it hibernates. */
+/** Makes the sessions of a server, each with an interpreter or a state in which the session hibernates. */
 export class SessionFactory {
   readonly #parts: SessionFactoryParts;
   readonly #open = new Set<LiveSession>();
@@ -196,7 +199,7 @@ export class SessionFactory {
     return session;
   }
 
-  /** Makes a session that continues one of an earlier server. */
+  /** Makes a session that continues a session of an earlier server. */
   continue(saved: SavedSession, { store }: HibernationSettings): LiveSession {
     const record = asOf(saved.record, this.#parts.clock.now());
     const { idleMs = Infinity } = record;

@@ -14,7 +14,7 @@ import { SessionPause, type SessionPauseOptions } from "./session_pause.ts";
 /** Hibernation of a session. */
 export interface HibernationOptions
   extends Pick<HibernationParts, "store" | "transfers" | "acquire" | "outlivesServer"> {
-  /** Milliseconds without use after which it hibernates. */
+  /** Milliseconds without use after which the session hibernates. */
   readonly afterMs: number;
 }
 
@@ -23,39 +23,40 @@ export interface SessionLifeOptions
   extends
     Pick<HibernationParts, "owner" | "reseeding" | "onChange" | "onError">,
     Pick<SessionPauseOptions, "isPaused" | "hasMemory"> {
-  /** Its interpreter, or the state in which it hibernates. */
+  /** The session's interpreter, or the state in which the session hibernates. */
   readonly start: LeasedInterpreter | HibernatedState;
-  /** Lets it hibernate; without it, it keeps its interpreter. */
+  /** Lets the session hibernate. Without this option, the session keeps its interpreter. */
   readonly hibernation?: HibernationOptions | undefined;
   /**
-   * End of its last use.
+   * End of the session's last use.
    *
    * @default now
    */
   readonly usedAt?: Date | undefined;
   /**
-   * True if it pauses at the end of {@linkcode SessionLife.endAfter}, instead of ending; `files` if it then keeps its
-   * files alone.
+   * True if the session pauses at the end of {@linkcode SessionLife.endAfter}, instead of ending; `files` if
+   * only the files are then kept.
    *
    * @default false
    */
   readonly pausesAtEnd?: PausesAtEnd | undefined;
-  /** Milliseconds without use after which it ends; `Infinity` disables it. */
+  /** Milliseconds without use after which the session ends; `Infinity` disables it. */
   readonly idleMs: number;
   /**
-   * Milliseconds without use after which it may end in favour of another session. With 0, once it was used.
+   * Milliseconds without use after which the session may end in favour of another. With 0, after the first
+   * use.
    *
    * @default Infinity
    */
   readonly spareMs?: number | undefined;
   readonly clock: Clock;
-  /** Called when its last current use ends. */
+  /** Called when the session's last current use ends. */
   readonly onUnused: () => void;
-  /** Called once, when it ends and before its interpreter does. */
+  /** Called once, when the session ends and before the interpreter does. */
   readonly onEnd: () => void;
 }
 
-/** The life of a session: its interpreter, its uses, and when it hibernates, pauses and ends. */
+/** The life of a session: the interpreter, the uses, and when the session hibernates, pauses and ends. */
 export class SessionLife implements AsyncDisposable {
   /** The pauses of the session. */
   readonly pause: SessionPause;
@@ -63,16 +64,16 @@ export class SessionLife implements AsyncDisposable {
   readonly #interpreter: SessionInterpreter;
   readonly #idle: IdleTimer;
   readonly #endTimer: EndTimer;
-  /** Aborts when the session ends. It exists from the first use of {@linkcode SessionLife.endSignal}. */
+  /** Aborts when the session ends. Exists from the first use of {@linkcode SessionLife.endSignal}. */
   #end: AbortController | undefined;
   #wasUsed = false;
-  /** True if its time was over while it was used, and it pauses when it is unused. */
+  /** True if the session's time was over during a use, and the session pauses when unused. */
   #pauseIsDue = false;
   #whenUnused: PromiseWithResolvers<void> | undefined;
   #isSaved = false;
   #ended: Promise<void> | undefined;
 
-  /** @param describe returns the record of the session, with which it is saved */
+  /** @param describe returns the record with which the session is saved */
   constructor(options: SessionLifeOptions, describe: HibernationParts["describe"]) {
     const { start, hibernation, idleMs, clock, onError } = options;
     this.#options = options;
@@ -98,52 +99,55 @@ export class SessionLife implements AsyncDisposable {
     const firstMs = Math.min(hibernation?.afterMs ?? Infinity, idleMs);
     const whenIdle = () => void this.#whenIdle().catch(onError);
     this.#idle = new IdleTimer(firstMs, whenIdle, options);
-    if (!("lease" in start)) whenIdle(); // its time may be over
+    if (!("lease" in start)) whenIdle(); // the session's time may be over
   }
 
-  /** End of its last use, by the clock of the host. */
+  /** End of the session's last use, by the clock of the host. */
   get usedAt(): Date {
     return this.#idle.usedAt;
   }
 
-  /** Milliseconds since the end of its last use. */
+  /** Milliseconds since the end of the last use. */
   get unusedMs(): number {
     return this.#idle.unusedMs;
   }
 
-  /** True while a request uses it. */
+  /** True while a request uses the session. */
   get isUsed(): boolean {
     return this.#idle.users > 0;
   }
 
-  /** Time after which it ends, used or not, by the clock of the host. */
+  /** Time after which the session ends, used or not, by the clock of the host. */
   get expiresAt(): Date | undefined {
     return this.#endTimer.endsAt;
   }
 
-  /** Aborts when it ends. */
+  /** Aborts when the session ends. */
   get endSignal(): AbortSignal {
     this.#end ??= new AbortController();
     if (this.#ended) this.#abortEnd();
     return this.#end.signal;
   }
 
-  /** True while it is a checkpoint that no request can use until {@linkcode SessionPause.resume}. */
+  /** True while the session is a checkpoint that no request can use until {@linkcode SessionPause.resume}. */
   get isPaused(): boolean {
     return this.pause.isPaused;
   }
 
-  /** Why this server cannot continue it, if that is so. Its state stays for a later server, until it ends. */
+  /**
+   * Why this server cannot continue the session, if so. The state stays for a later server, until the session
+   * ends.
+   */
   get unusable(): CheckpointError | undefined {
     return this.#interpreter.unusable;
   }
 
-  /** @throws {ServerError} with the reason of a checkpoint, if this server cannot continue it. */
+  /** @throws {ServerError} with the reason of a checkpoint, if this server cannot continue the session. */
   requireUsable(): void {
     this.#interpreter.requireUsable();
   }
 
-  /** True while it leaves its interpreter. */
+  /** True while the session leaves its interpreter. */
   get isLeaving(): boolean {
     return this.#interpreter.lifecycle.phase.kind === "leaving";
   }
@@ -164,9 +168,9 @@ export class SessionLife implements AsyncDisposable {
   }
 
   /**
-   * Ends the session after so many milliseconds, used or not, instead of at its earlier time.
+   * Ends the session after so many milliseconds, used or not, instead of at the earlier time.
    *
-   * @throws {ServerError} with the reason of a checkpoint, if this server cannot continue it.
+   * @throws {ServerError} with the reason of a checkpoint, if this server cannot continue the session.
    */
   endAfter(ttlMs: number): void {
     this.#interpreter.requireUsable();
@@ -181,27 +185,27 @@ export class SessionLife implements AsyncDisposable {
     this.#endTimer.set(expiresAt);
   }
 
-  /** True if it may end in favour of another session: it was idle for its `spareMs` and for `leastMs`. */
+  /** True if the session may end in favour of another: idle for `spareMs` and for `leastMs`. */
   isSpare(leastMs: number): boolean {
     const { spareMs = Infinity } = this.#options;
     const isFree = (this.#wasUsed || spareMs > 0) && this.#idle.users === 0 && !this.ended;
     return isFree && this.unusedMs >= Math.max(spareMs, leastMs);
   }
 
-  /** True if it can hibernate in favour of another session: it was idle for `leastMs`. */
+  /** True if the session can hibernate in favour of another: idle for `leastMs`. */
   canHibernate(leastMs: number): boolean {
     return this.#interpreter.canHibernate && this.unusedMs >= leastMs && !this.ended;
   }
 
-  /** Leaves its interpreter until it is used again. Returns false if it cannot. */
+  /** Leaves the interpreter until the next use of the session. Returns false if that is impossible. */
   hibernate(): Promise<boolean> {
     return this.#interpreter.hibernate();
   }
 
   /**
-   * Saves it when it is unused, so that a later server continues it, and ends it.
+   * Saves the session when unused, so that a later server continues the session, and ends the session here.
    *
-   * @throws {ServerError} if it has what no checkpoint has, or finds no room.
+   * @throws {ServerError} if the session has what no checkpoint has, or finds no room.
    */
   async suspend(): Promise<void> {
     if (this.#idle.users > 0) await (this.#whenUnused ??= Promise.withResolvers()).promise;
@@ -213,26 +217,26 @@ export class SessionLife implements AsyncDisposable {
     }
   }
 
-  /** True after it has ended. */
+  /** True after the session has ended. */
   get ended(): boolean {
     return this.#ended !== undefined;
   }
 
-  /** True if the state directory has the session when it ends, so that a later server continues it. */
+  /** True if the state directory has the session after the end, so that a later server continues the session. */
   get isSaved(): boolean {
     return this.#isSaved;
   }
 
   /**
-   * Uses the session, which wakes if it hibernates.
+   * Uses the session, which wakes from hibernation.
    *
-   * @throws {ServerError} `conflict` if it has ended or is paused; `busy` if too many requests wait for it; with the
-   * reason of a checkpoint, if this server cannot continue it.
+   * @throws {ServerError} `conflict` if the session has ended or is paused; `busy` if too many requests wait;
+   * with the reason of a checkpoint, if this server cannot continue the session.
    */
   async use<T>(work: (session: PythonSession) => Promise<T>): Promise<T> {
     if (this.#ended) throw new ServerError("conflict", "The session has ended");
     if (this.isPaused) throw new ServerError("conflict", "The session is paused: resume it first");
-    this.#interpreter.requireUsable(); // such a request is no use, which would let it live longer
+    this.#interpreter.requireUsable(); // such a request is no use, which would let the session live longer
     if (this.#idle.users >= MAX_SESSION_WAITING) {
       throw new ServerError("busy", `${MAX_SESSION_WAITING} requests are waiting for the session`, {
         retryAfter: 1,
@@ -280,19 +284,19 @@ export class SessionLife implements AsyncDisposable {
     if (this.#pauseIsDue) this.#whenExpired();
   }
 
-  /** Hibernates after the first part of its idle time, and ends after all of it. */
+  /** Hibernates after the first part of the idle time, and ends after the whole idle time. */
   async #whenIdle(): Promise<void> {
     const { idleMs } = this.#options;
     const { uses } = this.#idle;
     const isHibernating = await this.#interpreter.hibernate();
-    if (this.#ended || this.#idle.uses !== uses) return; // a use starts the timer when it ends
+    if (this.#ended || this.#idle.uses !== uses) return; // the end of a use starts the timer
     const livesOn = isHibernating && (idleMs < Infinity || this.isPaused);
     const leftMs = (livesOn ? HIBERNATION_LIFE_MS : idleMs) - this.unusedMs;
     if (leftMs > 0) this.#idle.callAgain(leftMs);
     else await this[Symbol.asyncDispose]();
   }
 
-  /** Ends it, or pauses it when it is unused. */
+  /** Ends the session, or pauses the session when unused. */
   #whenExpired(): void {
     const { pausesAtEnd, onError } = this.#options;
     this.#pauseIsDue = Boolean(pausesAtEnd) && this.#idle.users > 0;
@@ -306,13 +310,13 @@ export class SessionLife implements AsyncDisposable {
     try {
       await this.pause.begin({ memory: this.#options.pausesAtEnd !== "files" });
     } catch {
-      if (this.expiresAt !== expiresAt) return; // it has more time, or is paused
+      if (this.expiresAt !== expiresAt) return; // the session has more time, or is paused
       if (this.#idle.uses !== uses) this.#whenExpired();
       else await this[Symbol.asyncDispose]();
     }
   }
 
-  /** Saves its record again if a later server may read it at any time. */
+  /** Saves the record again if a later server may read the record at any time. */
   #saveRecord(): void {
     this.#interpreter.saveRecord().catch(this.#options.onError);
   }

@@ -6,7 +6,7 @@ export interface SessionLimits {
   /**
    * Default and maximum of the timeout of a program, in milliseconds.
    *
-   * @default the profile's timeout, and no maximum but that of requests
+   * @default the profile's timeout, and no maximum but the maximum of requests
    */
   readonly timeoutMs?: number | undefined;
   /**
@@ -20,7 +20,7 @@ export interface SessionLimits {
 /**
  * Checks that a session of the pool can have these limits.
  *
- * @throws {ServerError} `invalid` if a limit is above that of the pool. The message names it.
+ * @throws {ServerError} `invalid` if a limit is above the pool's limit. The message names the limit.
  */
 export function checkSessionLimits({ memoryBytes }: SessionLimits, { limits }: SessionPool): void {
   if (memoryBytes === undefined) return;
@@ -41,7 +41,7 @@ export function checkSessionLimits({ memoryBytes }: SessionLimits, { limits }: S
 /**
  * Returns the options of a program with the limits of its session.
  *
- * @throws {ServerError} `invalid` if the program has a longer timeout than its session allows.
+ * @throws {ServerError} `invalid` if the program has a longer timeout than the session allows.
  */
 export function limitProgram<Options extends SessionLimits>(
   options: Options,

@@ -7,7 +7,7 @@ export interface SessionPauseOptions {
   /** The interpreter, which the session leaves for the pause. */
   readonly interpreter: SessionInterpreter;
   /**
-   * False if the session will have a fresh interpreter with its files when the session wakes.
+   * False if the session will have a fresh interpreter with the session's files when the session wakes.
    *
    * @default true
    */
@@ -20,7 +20,7 @@ export interface SessionPauseOptions {
   readonly isPaused?: boolean | undefined;
   /** True while requests use the session. */
   readonly isUsed: () => boolean;
-  /** Uses the session, which wakes it. */
+  /** Uses the session, which wakes the session. */
   readonly wake: () => Promise<void>;
   /** Called when the session has paused. */
   readonly onPaused: () => void;
@@ -46,7 +46,10 @@ export class SessionPause {
     return this.#isClosed || this.#interpreter.lifecycle.phase.kind === "paused";
   }
 
-  /** False while the session hibernates and will have a fresh interpreter with its files when it wakes. */
+  /**
+   * False while the session hibernates and will have a fresh interpreter with the session's files at the
+   * wake-up.
+   */
   get hasMemory(): boolean {
     return this.#hasMemory;
   }
@@ -57,11 +60,11 @@ export class SessionPause {
   }
 
   /**
-   * Pauses the session until it is resumed, or for a day; it no longer ends at its time. Without `memory`, the session
-   * keeps its files alone.
+   * Pauses the session until it is resumed, or for a day; the session no longer ends at the set time. Without
+   * `memory`, the session keeps only the files.
    *
-   * @throws {ServerError} `conflict` if the session is used or paused, or has what no checkpoint has; `busy` without
-   * room; with the reason of a checkpoint, if this server cannot continue the session.
+   * @throws {ServerError} `conflict` if the session is used or paused, or has what no checkpoint has; `busy`
+   * without room; with the reason of a checkpoint, if this server cannot continue the session.
    */
   async begin({ memory = true }: Pick<CaptureOptions, "memory"> = {}): Promise<void> {
     this.#interpreter.requireUsable();
@@ -69,8 +72,8 @@ export class SessionPause {
   }
 
   /**
-   * Returns the state of the pause, which goes on; `undefined` if the session is not paused. Without memory, a session
-   * that wakes with the state must have a fresh interpreter: the state itself may have memory.
+   * Returns the state of the pause, which goes on; `undefined` if the session is not paused. Without memory,
+   * a session that wakes with the state must have a fresh interpreter: the state itself may have memory.
    *
    * @throws {ServerError} with the reason of a checkpoint, if this server cannot continue the session.
    */
@@ -95,9 +98,11 @@ export class SessionPause {
   }
 
   /**
-   * Ends the pause and wakes the session. Without `memory`, the session has a fresh interpreter with its files.
+   * Ends the pause and wakes the session. Without `memory`, the session has a fresh interpreter with the
+   * session's files.
    *
-   * @throws {ServerError} `busy` or `timeout` if no slot becomes free, after which the session is still paused.
+   * @throws {ServerError} `busy` or `timeout` if no slot becomes free, after which the session is still
+   * paused.
    */
   async resume({ memory = true }: Pick<CaptureOptions, "memory"> = {}): Promise<void> {
     await this.#settle();
@@ -117,7 +122,7 @@ export class SessionPause {
     return this.#options.interpreter;
   }
 
-  /** Waits for a pause that begins. The request that has begun the pause gets its error. */
+  /** Waits for a pause that begins. The request that has begun the pause gets the pause's error. */
   async #settle(): Promise<void> {
     await this.#pausing?.catch(() => {});
   }
@@ -126,11 +131,11 @@ export class SessionPause {
     if (this.isPaused) throw new ServerError("conflict", "The session is paused already");
     if (!memory) {
       this.#isClosed = true; // a request that came now would find a fresh interpreter
-      this.#hasMemory = false; // its record is saved with its state
+      this.#hasMemory = false; // the record is saved with the state
     }
     const isHibernating = await this.#interpreter.hibernate({ memory });
     this.#isClosed = false;
-    if (!isHibernating || this.#options.isUsed() || !this.#interpreter.lifecycle.pause()) { // a request may have woken it
+    if (!isHibernating || this.#options.isUsed() || !this.#interpreter.lifecycle.pause()) { // a request may have woken the session
       this.#hasMemory = true;
       throw this.#interpreter.refusal ?? new ServerError("conflict", "The session is in use");
     }

@@ -19,10 +19,10 @@ import { SharedSessions } from "./shared_sessions.ts";
 
 /** Options of {@linkcode SessionService}. */
 export interface SessionServiceOptions {
-  /** Pool of interpreters. It must have `maxSessions` of them. The caller disposes it. */
+  /** Pool of interpreters, which must have `maxSessions` interpreters. The caller disposes the pool. */
   pool: SessionPool;
   metrics: Metrics;
-  /** Maximum number of sessions, including those of single programs. */
+  /** Maximum number of sessions, including sessions of single programs. */
   maxSessions: number;
   /**
    * Maximum number of sessions per owner.
@@ -37,8 +37,8 @@ export interface SessionServiceOptions {
    */
   owners?: number | undefined;
   /**
-   * Requests that may wait to open a session. Requests that run single programs are not counted: the time that each
-   * may wait and the bytes of their bodies bound them.
+   * Requests that may wait to open a session. Requests that run single programs are not counted: the time
+   * that each may wait and the bytes of their bodies bound them.
    *
    * @default 64
    */
@@ -64,18 +64,21 @@ export interface SessionServiceOptions {
   /**
    * Store whose room the checkpoints of sessions with `checkpointEvery` take.
    *
-   * @default no limit but that of the profile
+   * @default no limit but the profile's
    */
   checkpointStore?: CheckpointStore | undefined;
   /**
    * The clocks, by which sessions are idle and end.
    *
-   * @default those of the host
+   * @default the host's clocks
    */
   clock?: Clock | undefined;
-  /** Called with each error of a session, before the client gets its public form. */
+  /** Called with each error of a session, before the client gets the error's public form. */
   onError?: ((thrown: unknown) => void) | undefined;
-  /** Called when a session that clients find has opened or ended, and when an interpreter is lost. It must not throw. */
+  /**
+   * Called when a session that clients find has opened or ended, and when an interpreter is lost. Must not
+   * throw.
+   */
   onEvent?: ((event: ServerEvent) => void) | undefined;
 }
 
@@ -86,7 +89,7 @@ export class SessionService implements AsyncDisposable {
   readonly waitMs: number;
   /** The sessions that clients find. */
   readonly directory: SessionDirectory;
-  /** Captures and restores the states of its sessions. */
+  /** Captures and restores the states of the service's sessions. */
   readonly transfers: CheckpointTransfers;
   readonly #pool: SessionPool;
   readonly #hibernation: HibernationSettings | undefined;
@@ -130,8 +133,9 @@ export class SessionService implements AsyncDisposable {
   /**
    * Opens a session that can be found by its id.
    *
-   * @throws {ServerError} `busy` or `timeout` if no session becomes free; `invalid` if it cannot have the tools or the
-   * limits. If it must not start with `from`, the `reason` is that of the checkpoint.
+   * @throws {ServerError} `busy` or `timeout` if no session becomes free; `invalid` if the session cannot
+   * have the tools or the limits. If the session must not start with `from`, the `reason` is the
+   * checkpoint's.
    */
   async create(options: OpenOptions): Promise<LiveSession> {
     const session = await this.#start(options, { isCounted: true });
@@ -147,8 +151,8 @@ export class SessionService implements AsyncDisposable {
   }
 
   /**
-   * Opens copies of a session, with its tools, limits, metadata and end, and random numbers of their own. See
-   * {@linkcode SessionForks.fork}.
+   * Opens copies of a session, with the session's tools, limits, metadata and end, and random numbers of
+   * their own. See {@linkcode SessionForks.fork}.
    */
   async fork(parent: LiveSession, count: number, options: ForkCopyOptions): Promise<LiveSession[]> {
     if (parent.waiting) {
@@ -163,7 +167,8 @@ export class SessionService implements AsyncDisposable {
   }
 
   /**
-   * Opens a session for one use. It cannot be found by id; the caller ends it. Any number of requests may wait.
+   * Opens a session for one use. The session cannot be found by id; the caller ends the session. Any number
+   * of requests may wait.
    *
    * @throws {ServerError} `timeout` if no session becomes free.
    */
@@ -176,11 +181,11 @@ export class SessionService implements AsyncDisposable {
     checkSessionLimits(options.limits ?? {}, this.#pool);
     const session = this.#factory.add(await this.#factory.lease(options, { isCounted }), options);
     if (!signal.aborted && !this.#stop.signal.aborted) return session;
-    await session[Symbol.asyncDispose](); // the caller never receives it
+    await session[Symbol.asyncDispose](); // the caller never receives the session
     throw toPublicError(AbortSignal.any([signal, this.#stop.signal]).reason);
   }
 
-  /** Continues a session of an earlier server. If that fails, its files remain. */
+  /** Continues a session of an earlier server. After a failure, the session's files remain. */
   #tryContinue(saved: SavedSession, settings: HibernationSettings): void {
     try {
       this.directory.add(this.#factory.continue(saved, settings));
@@ -198,14 +203,17 @@ export class SessionService implements AsyncDisposable {
     return await this.directory.openNamed(name, options, (options) => this.create(options));
   }
 
-  /** Returns the owner's session of this name, as {@linkcode openNamed} does; a new one if it has just been evicted. */
+  /**
+   * Returns the owner's session of this name, as {@linkcode openNamed} does; a new session if that session
+   * has just been evicted.
+   */
   async openUsable(name: string, options: OpenOptions): Promise<NamedSession> {
     const found = await this.openNamed(name, options);
     return found.session.ended ? await this.openUsable(name, options) : found;
   }
 
   /**
-   * Returns the session of an id, also one that another server over the same pool has opened.
+   * Returns the session of an id, also a session that another server over the same pool has opened.
    *
    * @throws {ServerError} `not_found`; `unavailable` if the pool cannot be reached.
    */
@@ -220,15 +228,15 @@ export class SessionService implements AsyncDisposable {
     return joined ?? this.directory.find(id, owner);
   }
 
-  /** Ends a session for all servers, even if another one has used it last. */
+  /** Ends a session for all servers, even if another server has used the session last. */
   async end(session: LiveSession): Promise<void> {
     await this.#shared.claim(session);
     await session[Symbol.asyncDispose]();
   }
 
   /**
-   * Saves the sessions that clients find by id, and ends them, so that a later server continues them. Programs are
-   * interrupted. Returns how many were saved, and why others could not be.
+   * Saves the sessions that clients find by id, and ends them, so that a later server continues them.
+   * Programs are interrupted. Returns how many were saved, and why others could not be.
    */
   suspend(): Promise<SuspendReport> {
     return this.#suspended ??= this.#suspend();

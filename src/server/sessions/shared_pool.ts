@@ -5,7 +5,7 @@ import { createSessionRequestSchema } from "../../wire/v1_sessions.ts";
 import type { SessionToolSpec } from "../../wire/v1_tools.ts";
 import type { SessionLimits } from "./session_limits.ts";
 
-/** A pool whose sessions several servers can use: that of a cluster. */
+/** A pool whose sessions several servers can use: a cluster's pool. */
 export interface SharedPool extends SessionPool {
   /**
    * Lets other servers find a session that was leased here, with settings that they read.
@@ -21,18 +21,21 @@ export interface SharedPool extends SessionPool {
   join(id: string, owner: string): Promise<{ lease: SharedLease; settings: unknown } | undefined>;
 }
 
-/** The lease of a session that other servers can use too. Disposing it ends the session, unless another one has used it. */
+/**
+ * The lease of a session that other servers can use too. Disposing the lease ends the session, unless another
+ * server has used the session.
+ */
 export interface SharedLease extends SessionLease {
-  /** Id by which all servers find it. */
+  /** Id by which all servers find the session. */
   readonly id: string;
   /**
-   * Makes this server the last one that has used the session.
+   * Makes this server the last server that has used the session.
    *
-   * @throws {SessionClosedError} if it has ended.
+   * @throws {SessionClosedError} if the session has ended.
    * @throws {SandboxError} if the pool cannot be reached.
    */
   claim(): Promise<void>;
-  /** Ends the lease. The session goes on for other servers, which have some minutes to use it. */
+  /** Ends the lease. The session goes on for other servers, which have some minutes to use the session. */
   leave(): Promise<void>;
 }
 
@@ -62,7 +65,7 @@ export function isSharedPool(pool: SessionPool): pool is SharedPool {
   return "share" in pool && "join" in pool;
 }
 
-/** Returns the settings of a shared session, or `undefined` if they are those of another version. */
+/** Returns the settings of a shared session, or `undefined` if the settings are from another version. */
 export function parseSharedSettings(value: unknown): SharedSettings | undefined {
   const parsed = settingsSchema.safeParse(value);
   return parsed.success ? parsed.data : undefined;

@@ -10,7 +10,7 @@ export interface ShareOptions
   readonly ttlMs?: number | undefined;
 }
 
-/** A session of another server, and the options with which this one continues it. */
+/** A session of another server, and the options with which this server continues the session. */
 export interface JoinedSession {
   readonly lease: SessionLease;
   readonly options: Pick<
@@ -39,7 +39,9 @@ export class SharedSessions {
     return this.#bySession.has(session);
   }
 
-  /** Lets other servers find the session of a lease. Returns the lease as it is if the pool cannot do that. */
+  /**
+   * Lets other servers find the session of a lease. Returns the lease unchanged if the pool cannot do that.
+   */
   async share(lease: SessionLease, options: ShareOptions): Promise<SessionLease> {
     const pool = this.#pool;
     if (!isSharedPool(pool)) return lease;
@@ -61,7 +63,10 @@ export class SharedSessions {
     }
   }
 
-  /** Returns the id by which all servers find the session of a lease, and the time of its start, if it is shared. */
+  /**
+   * Returns the id by which all servers find the session of a lease, and the time of the session's start, if
+   * the session is shared.
+   */
   identityOf(lease: SessionLease): Pick<LiveSessionOptions, "id" | "createdAt"> {
     const shared = this.#shared.get(lease);
     return shared ? { id: shared.lease.id, createdAt: shared.createdAt } : {};
@@ -74,7 +79,8 @@ export class SharedSessions {
   }
 
   /**
-   * Continues a session that another server has opened. Requests that need it at the same time get the same one.
+   * Continues a session that another server has opened. Requests that need it at the same time get the same
+   * session.
    *
    * @throws {ServerError} `unavailable` if the pool cannot be reached.
    */
@@ -95,7 +101,10 @@ export class SharedSessions {
     }
   }
 
-  /** Makes this server the last one that has used a session, so that the end of the session ends it for all. */
+  /**
+   * Makes this server the last server that has used a session, so that the end of the session counts for all
+   * servers.
+   */
   async claim(session: LiveSession): Promise<void> {
     try {
       await this.#bySession.get(session)?.claim();
@@ -121,7 +130,7 @@ export class SharedSessions {
     }
   }
 
-  /** Returns a lease whose session goes on for other servers when this one stops. */
+  /** Returns a lease whose session goes on for other servers when this server stops. */
   #wrap(shared: SharedLease, createdAt: Date): SessionLease {
     const lease = {
       session: shared.session,

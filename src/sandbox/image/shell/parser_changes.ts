@@ -21,10 +21,15 @@ const ARRAY_ARGUMENT =
 const HERE_DOCUMENT =
   /\.redirect\.target=([\w$]+\.hereDoc\([\w$]+\.delimiter,[\w$]+,[\w$]+\.stripTabs,[\w$]+\.quoted,([\w$]+)\.heredocTerminated\?\?!1\))/g;
 
-/** Matches the reading of the next sign of a word. `$6` is true in a here-document, and `$7` is the text so far. */
+/**
+ * Matches the reading of the next sign of a word. `$6` is true in a here-document, and `$7` is the text so
+ * far.
+ */
 const DOCUMENT_SIGN =
   /(for\(;([\w$]+)<([\w$]+)\.length;\)\{let ([\w$]+)=\3\[\2\];)(?=if\(\4==="\\\\"&&\2\+1<\3\.length\)\{let ([\w$]+)=\3\[\2\+1\];if\([\w$]+\)\{[\w$]+\(\),[\w$]+\.push\([\w$]+\.escaped\(\5\)\),\2\+=2;continue\}if\(!([\w$]+)&&[^]{0,400}?:([\w$]+)\+=`\\\\\$\{\5\}`)/g;
-/** In a here-document only `$`, a backtick, and a backslash before those, another or a line end are special. */
+/**
+ * In a here-document only `$`, a backtick, and a backslash before those, another or a line end are special.
+ */
 const READ_DOCUMENT_SIGN = "$1if($6){const next=$3[$2+1];" +
   'if($4==="\\\\"&&next!==void 0){$7+=next==="\\n"?"":"$$`\\\\".includes(next)?next:"\\\\"+next;$2+=2;continue}' +
   'if($4!=="`"&&!($4==="$$"&&next!=="\'"&&next!==\'"\')){$7+=$4;$2++;continue}}';
@@ -33,7 +38,9 @@ const READ_DOCUMENT_SIGN = "$1if($6){const next=$3[$2+1];" +
 const EXPRESSION = /([\w$]+==="=~"\?[\w$]+=)([\w$]+)\(([\w$]+)\)(?=:)/g;
 const ARITHMETIC_COMMAND = /parseArithmeticCommand\(\)\{/g;
 
-/** Matches places where a word is expected and one with `=` must be one too: in loops, arrays and `case`. */
+/**
+ * Matches places where a word is expected and text with `=` must be a word too: in loops, arrays and `case`.
+ */
 const LISTED_WORD = /(!([\w$]+)\.check\(([\w$]+)\.SEMICOLON,\3\.NEWLINE,\3\.DO,\3\.EOF\)&&)\2\.isWord\(\)/g;
 const CASE_WORD = /(([\w$]+)\.expect\(([\w$]+)\.CASE\),)\2\.isWord\(\)/g;
 const ARRAY_WORD =
@@ -51,7 +58,7 @@ const ELEMENT =
 const PATTERN_WORD =
   /(for\(;)([\w$]+)\.isWord\(\)(?=&&\([\w$]+\.push\(\2\.parseWord\(\)\),\2\.check\(([\w$]+)\.PIPE\)\);\))/g;
 const TARGET_WORD = /([\w$]+)\.isWord\(\)(?=\|\|\1\.error\("Expected redirection target"\))/g;
-/** Matches the choice of a command's reader by its first word. */
+/** Matches the choice of a command's reader by the first word of the command. */
 const FOR_COMMAND = /case ([\w$]+)\.FOR:return/g;
 const FOR_LOOP = /let ([\w$]+)=([\w$]+)\.expect\(([\w$]+)\.FOR\);/g;
 const FOR_NODE = /return ([\w$]+\.forNode\([\w$]+,[\w$]+,[\w$]+,[\w$]+\))(?=\})/g;
@@ -62,7 +69,7 @@ const SCRIPT_STATEMENT =
 
 /** Matches the start of the reading of a script, whose statements are `$1`. */
 const SCRIPT = /parseScript\(\)\{let ([\w$]+)=\[\],([\w$]+)=0;/g;
-/** Returns the lines before one that cannot be parsed, and a statement that reports it. */
+/** Returns the lines before a line that cannot be parsed, and a statement that reports that line. */
 const READ_SCRIPT =
   "parseScript(){const read=[];let error=this.unreadOfPaddock;this.unreadOfPaddock=void 0;" +
   "try{const script=this.parseStatementsOfPaddock(read);if(!error)return script}" +
@@ -73,7 +80,10 @@ const READ_SCRIPT =
   'return{type:"Script",statements:[...read,broken]}}parseStatementsOfPaddock($1){let $2=0;';
 /** Matches the splitting of a script into tokens. */
 const TOKENS = /(let ([\w$]+)=new [\w$]+\(([\w$]+),([\w$]+)\);if\(this\.tokens=)\2\.tokenize\(\)/g;
-/** Code of a function that returns the tokens of a script, or those of the lines before a quote that does not end. */
+/**
+ * Code of a function that returns the tokens of a script, or the tokens of the lines before a quote that does
+ * not end.
+ */
 const TOKENIZE =
   "const tokensOfPaddock=(parser,lexer,input,options)=>{try{return lexer.tokenize()}catch(error){" +
   "if(!(error?.line>1)||!/^(?:[^:]*: )?unexpected EOF/.test(error.message))throw error;" +
@@ -87,8 +97,9 @@ const STATEMENT = /(async executeStatement\(([\w$]+)\)\{)(?=if\(this\.assertDefe
  * Changes the engine's parser:
  *
  * - Words, assignments and here-documents keep their text, from which functions are printed.
- * - The lines of a script before one that cannot be parsed run.
- * - A statement of a script knows whether its line ends with it, as an error of an expansion ends a line.
+ * - The lines of a script before a line that cannot be parsed run.
+ * - A statement of a script knows whether the line ends with the statement, as an error of an expansion ends
+ *   a line.
  * - The text of a here-document has no quotes, patterns or tildes.
  * - A key of an array may have blanks.
  * - A word with `=` is a word in `for`, `case`, arrays and redirections.

@@ -7,11 +7,11 @@ import { changeEngine } from "./engine_changes.ts";
 import { replace } from "./replace.ts";
 import { dropCommands } from "./unused_commands.ts";
 
-/** Lock file with the packages of the shell, which the one of the command line does not have. */
+/** Lock file with the packages of the shell, which the lock file of the command line does not have. */
 const LOCK = decodeURIComponent(new URL("./shell_bundle.lock", import.meta.url).pathname);
 /** Name of the module that is the engine. */
 const ENGINE = "engine.ts";
-/** Name of the file with the engine before its last bundling. */
+/** Name of the file with the engine before the last bundling. */
 const WHOLE_ENGINE = "whole_engine.js";
 
 const EXPORTS = /export\{([^{}]*)\};?/g;
@@ -19,15 +19,15 @@ const ZLIB_IMPORT = /import\{([^{}]*)\}from"node:zlib";?/g;
 
 /** A bundle of the shell's own modules. */
 export interface ShellModule {
-  /** Name by which the next modules import it. */
+  /** Name by which the next modules import this module. */
   readonly name: string;
   readonly code: Uint8Array;
 }
 
 /**
- * Modules of the shell that are bundled, each after those that it imports: the clock and the files, which define
- * globals that the engine needs when it loads, what all commands share, the commands, which a session loads at their
- * first use, and the shell.
+ * Modules of the shell that are bundled, each after the modules that it imports: the clock and the files,
+ * which define globals that the engine needs when it loads, what all commands share, the commands, which a
+ * session loads at their first use, and the shell.
  */
 const ENTRIES = [
   "clock.ts",
@@ -39,9 +39,9 @@ const ENTRIES = [
 ];
 
 /**
- * Bundles the shell's own modules, as a session takes about a millisecond to load each. The bundles import the worker's
- * modules, the engine and each other. Lines and names are kept, so that the position of an error can be looked up in
- * the image.
+ * Bundles the shell's own modules, as a session takes about a millisecond to load each. The bundles import
+ * the worker's modules, the engine and each other. Lines and names are kept, so that the position of an error
+ * can be looked up in the image.
  *
  * @throws {SandboxError} if the modules cannot be bundled.
  */
@@ -61,7 +61,7 @@ export async function bundleShell(
   return modules;
 }
 
-/** Bundles a module with its imports and returns the source. */
+/** Bundles a module with all imports and returns the source. */
 export type Bundle = (entry: string, options: BundleOptions) => Promise<string>;
 
 /** Options of {@linkcode bundleShell}. */
@@ -83,15 +83,16 @@ export interface BundleEngineOptions {
 /**
  * Bundles the shell's engine and its imports into one module, with these changes:
  *
- * - The engine forgets variables, functions and directory after each script, and holds back output until its end. A hook
- *   passes each running script to the guest, which keeps the state and streams the output.
+ * - The engine forgets variables, functions and directory after each script, and holds back output until the
+ *   end of the script. A hook passes each running script to the guest, which keeps the state and streams the
+ *   output.
  * - `read` and `mapfile` put text into variables instead of bytes.
- * - Arithmetic is that of 64 bits, and fails where the engine's numbers are not exact.
+ * - Arithmetic has 64 bits, and fails where the engine's numbers are not exact.
  * - Commands that the shell replaces are left out.
  * - Words keep their text, `select` is a loop, and errors of expansions end what they end in bash.
  * - `${x@A}`, `${x@K}` and `${x@k}` are as in bash.
  * - Keys of associative arrays have the order of bash, `${x~}` is known, and `<<` shifts in `((…))`.
- * - `set -x` writes all that it writes in bash, when it happens.
+ * - `set -x` writes all that bash writes, at the same moments.
  * - With `set -u` a variable that is not set may have a default in a quoted word.
  * - The words of a command do not see the assignments before the command.
  * - Quoted parts of words match themselves, and the guest looks for the paths that match a pattern.
@@ -99,8 +100,8 @@ export interface BundleEngineOptions {
  * - `wait` is left to the guest, which has the exit codes of jobs.
  * - Compression uses another library, as a guest has no Node modules.
  *
- * No other bundle may be made until it has ended: the first use of the bundler installs esbuild, and two at once would
- * write the same file.
+ * No other bundle may be made until this call has ended: the first use of the bundler installs esbuild, and
+ * two at once would write the same file.
  *
  * @throws {SandboxError} if the package cannot be bundled or has another version than expected.
  */

@@ -15,7 +15,7 @@ const doneSchema = z.object({});
 /** The part of a session that transfers files of its working directory. */
 type Transfer = Pick<PythonSession, "readFile" | "writeFile">;
 
-/** True if a path is one of the session's whole file system, and not of its working directory. */
+/** True if a path is of the session's whole file system, and not of the working directory. */
 export function isAbsolutePath(path: string): boolean {
   return path.startsWith("/");
 }
@@ -27,11 +27,11 @@ export interface AbsoluteOptions {
 }
 
 /**
- * Reads a file at an absolute path of the session's own file system, with the rights of its programs: symbolic links
- * are followed and modes apply. A file outside the working directory is copied there first.
+ * Reads a file at an absolute path of the session's own file system, with the rights of its programs:
+ * symbolic links are followed and modes apply. A file outside the working directory is copied there first.
  *
  * @throws {ArgumentTypeError} if the path is malformed.
- * @throws {GuestFileError} if it cannot be read.
+ * @throws {GuestFileError} if the file cannot be read.
  */
 export async function readAbsolute(
   run: RunProgram,
@@ -55,11 +55,11 @@ export async function readAbsolute(
 }
 
 /**
- * Writes a file at an absolute path of the session's own file system and makes the folders above it. The file is
- * written to the working directory and moved, with the rights of the session's programs.
+ * Writes a file at an absolute path of the session's own file system and makes the folders above it. The file
+ * is written to the working directory and moved, with the rights of the session's programs.
  *
  * @throws {ArgumentTypeError} if the path is malformed.
- * @throws {GuestFileError} if it cannot be written.
+ * @throws {GuestFileError} if the file cannot be written.
  */
 export async function writeAbsolute(
   run: RunProgram,
@@ -84,7 +84,7 @@ async function discardingCopy<T>(run: RunProgram, request: CopyRequest, work: ()
   try {
     return await work();
   } catch (error) {
-    // after a refusal the program has removed it; a session that has ended has no copy
+    // after a refusal the program has removed the copy; a session that has ended has no copy
     if (!(error instanceof GuestFileError)) await discard(run, request).catch(() => {});
     throw error;
   }

@@ -46,7 +46,7 @@ const doneSchema = z.object({});
  * Lists the first entries of a folder, in the order of their names.
  *
  * @throws {ArgumentTypeError} if the path leads outside the working directory.
- * @throws {GuestFileError} if it is no folder.
+ * @throws {GuestFileError} if the path is no folder.
  */
 export async function listFolder(
   run: RunProgram,
@@ -77,7 +77,7 @@ export async function listFolder(
  * Removes a file, a symbolic link or a folder. A folder must be empty unless `recursive`.
  *
  * @throws {ArgumentTypeError} if the path leads outside the working directory.
- * @throws {GuestFileError} if it does not exist or cannot be removed.
+ * @throws {GuestFileError} if the entry does not exist or cannot be removed.
  */
 export async function removePath(
   run: RunProgram,
@@ -90,10 +90,10 @@ export async function removePath(
 }
 
 /**
- * Makes a folder and those above it. Does nothing if it exists.
+ * Makes a folder and the folders above. Does nothing if the folder exists.
  *
  * @throws {ArgumentTypeError} if the path leads outside the working directory.
- * @throws {GuestFileError} if it cannot be made.
+ * @throws {GuestFileError} if the folder cannot be made.
  */
 export async function makeDirectory(run: RunProgram, path: string, { signal }: FolderOptions): Promise<void> {
   checkPath(path);
