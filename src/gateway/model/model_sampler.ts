@@ -56,7 +56,9 @@ export interface ModelSamplerOptions {
   /** Requests that the server gets at once. Others wait. @default 256 */
   concurrency?: number | undefined;
   /**
-   * True to keep special tokens in the text of a reply, in which a syntax of calls has them. @default false
+   * True to keep special tokens in the text of a reply, in which a syntax of calls has them.
+   *
+   * @default false
    */
   keepsSpecialTokens?: boolean | undefined;
   /** Text that ends a reply. @default "<|im_end|>" */

@@ -58,8 +58,9 @@ export interface TurnFacts {
   readonly policyMs: number;
   readonly policyVersion: number | string | undefined;
   /**
-   * What constrained the decoding of the reply: log-probabilities may be from before the constraint. @default
-   * nothing
+   * What constrained the decoding of the reply: log-probabilities may be from before the constraint.
+   *
+   * @default nothing
    */
   readonly constraint?: "tool_choice" | "schema" | undefined;
 }
