@@ -38,6 +38,7 @@ import { type ColumnFlags, columnsOf, openTrajectoryFile, requireSameTokens } fr
 import { describeRun, recordRun, requireSameSettings } from "./run_settings.ts";
 import { ServerWatch } from "./server_watch.ts";
 import { Summary } from "./summary.ts";
+import { type FamilyFlags, familyProfile, isFamilyEnv, openFamily } from "./envs/families.ts";
 import { openTauBench, TAU_BENCH, type TauBenchFlags } from "./envs/tau_bench.ts";
 import { TrainingFile, TrainingRun } from "./training_file.ts";
 import { checkUsage, rethrowAsUsageError, toUsageError, UsageError } from "../cli_errors.ts";
@@ -53,6 +54,7 @@ export interface RolloutFlags
     GraderFlags,
     TauBenchFlags,
     WorkspaceFlags,
+    Pick<FamilyFlags, "difficulty">,
     TransformFlags,
     ColumnFlags,
     FileEnvFlags,
@@ -158,17 +160,19 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
       stack,
     })
     : undefined;
+  const family = isFamilyEnv(flags.env) ? await openFamily(flags) : undefined;
+  if (family !== undefined) requireShell(flags.env, profile);
   if (flags.tasks !== undefined) {
     const columns = columnsOf(flags);
     await requireTasks(flags.tasks, { split, limit, columns, answerReader: answerReaderOf(flags) });
   }
-  const tasks = tauBench?.tasks ?? workspace?.tasks ?? flags.tasks ?? [];
+  const tasks = tauBench?.tasks ?? workspace?.tasks ?? flags.tasks ?? family?.tasks ?? [];
   const { cacheDir, reset: resetMode } = flags;
   const pool = createLazyPool({ profile, size: poolSize, cacheDir, stack, resetMode });
   const env = builtIn === undefined
     ? await openEnvFile(flags.env, { flags, owner: { size: concurrency, stack, signal } })
     : undefined;
-  const graderNames = flags.grader ?? (isRewarded(env) ? [] : [DEFAULT_GRADER]);
+  const graderNames = flags.grader ?? (isRewarded(env) || family !== undefined ? [] : [DEFAULT_GRADER]);
   const graders = chooseGraders(graderNames, flags);
   const grader = await openGraders(graders, flags, { profile, size: poolSize, stack, signal });
   const transforms = await openTransforms(flags, { stack, signal });
@@ -193,6 +197,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     transforms,
     systemPrompt: flags.system || undefined,
     defaultSystem: systemOf(flags, { resolved, env }),
+    parser,
     tauBench,
     workspace,
     timeoutMs,
@@ -231,7 +236,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   const stdout = out === undefined && training === undefined
     ? currentIo().stdout
     : ignoreBrokenPipe(currentIo().stdout);
-  return await playTasks({
+  const code = await playTasks({
     maxTurns: maxReplies,
     cutScore: flags.cutScore,
     limits: {
@@ -259,6 +264,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     envName: env?.description.name ?? flags.env,
     timeScale: profile.timeScale,
     onTask: resolved.onTask,
+    onEpisode: (trajectory) => family?.record(trajectory),
     makeEnv,
     signal,
     stdout,
@@ -266,6 +272,20 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     colour: wantsColour(),
     columns: terminalColumns,
   });
+  await writeText(currentIo().stderr, family?.summary() ?? "").catch(() => {}); // stderr is closed
+  return code;
+}
+
+/**
+ * Checks the profile of a family whose episodes have a shell.
+ *
+ * @throws {UsageError} if the profile has no shell.
+ */
+function requireShell(env: string, { name, shell }: Profile): void {
+  if (familyProfile(env) !== "workspace" || shell) return;
+  throw new UsageError(
+    `Cannot play env '${env}' as profile '${name}' must have 'shell': give --profile workspace`,
+  );
 }
 
 /**
@@ -320,7 +340,8 @@ function isRewarded(env: EnvFile | undefined): boolean {
  */
 function answerReaderOf(flags: RolloutFlags): string | undefined {
   if (flags.transform !== undefined) return undefined;
-  const names = flags.grader ?? (isPluginPath(flags.env) ? [] : [DEFAULT_GRADER]); // a file of an env may reward
+  const rewards = isPluginPath(flags.env) || isFamilyEnv(flags.env); // a file of an env may reward
+  const names = flags.grader ?? (rewards ? [] : [DEFAULT_GRADER]);
   return chooseGraders(names, flags).find(({ choice }) => "readsAnswer" in choice)?.name;
 }
 
