@@ -76,7 +76,6 @@ export {
   type VectorStepOptions,
 } from "../src/envs/vector_env.ts";
 export { Curriculum, type CurriculumOptions, type CurriculumState } from "../src/families/curriculum.ts";
-export { MAX_DIFFICULTY } from "../src/families/family.ts";
-export { FAMILY_NAMES, type FamilyName } from "../src/families/names.ts";
+export { FAMILY_NAMES, type FamilyName, MAX_DIFFICULTY } from "../src/families/names.ts";
 export { familyTasks, type FamilyTasksOptions, type Split } from "../src/families/tasks.ts";
 export { makeEnv, type MakeEnvOptions } from "../src/rollout/family_env.ts";

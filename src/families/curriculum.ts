@@ -1,6 +1,6 @@
 import { ArgumentRangeError } from "../errors.ts";
 import { requireKnownOptions } from "../options.ts";
-import { MAX_DIFFICULTY } from "./family.ts";
+import { MAX_DIFFICULTY } from "./names.ts";
 import { requireDifficulty } from "./tasks.ts";
 
 /** Options of {@linkcode Curriculum}. */

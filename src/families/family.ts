@@ -5,9 +5,6 @@ import type { Draw } from "./draw.ts";
 /** Result of checking an answer. A `malformed` answer does not have the form that the query asks for. */
 export type Verdict = "right" | "wrong" | "malformed";
 
-/** Highest difficulty of each family. The lowest is 1. */
-export const MAX_DIFFICULTY = 10;
-
 /** A generator of problems with an exact checker. */
 export interface Family {
   /** A line for a help text. */

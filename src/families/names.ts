@@ -17,5 +17,11 @@ export const FAMILY_NAMES = [
   "state-machines",
 ] as const;
 
+/** Names of the splits of a family. */
+export const SPLITS = ["train", "validation", "test"] as const;
+
+/** Highest difficulty of each family. The lowest is 1. */
+export const MAX_DIFFICULTY = 10;
+
 /** Name of a family. */
 export type FamilyName = (typeof FAMILY_NAMES)[number];

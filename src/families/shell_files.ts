@@ -70,6 +70,7 @@ function attempt(draw: Draw, difficulty: number): ToolProblem | undefined {
       if (session === undefined) {
         throw new EnvError("Cannot start the problem as it needs a session: found none");
       }
+      await session.shell("true"); // refuses a profile without a shell
       for (const [path, text] of before) await session.writeFile(`${FOLDER}/${path}`, text);
       return new ShellEpisode(session, after);
     },

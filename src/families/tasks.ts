@@ -4,14 +4,11 @@ import { deriveSeed } from "../seeded_random.ts";
 import type { Task } from "../task.ts";
 import { ANSWER_FORM, toReply } from "./answer.ts";
 import { Draw } from "./draw.ts";
-import { MAX_DIFFICULTY, type Problem, type ProblemCall } from "./family.ts";
-import { FAMILY_PREFIX, type FamilyName } from "./names.ts";
+import type { Problem, ProblemCall } from "./family.ts";
+import { FAMILY_PREFIX, type FamilyName, MAX_DIFFICULTY, SPLITS } from "./names.ts";
 import { FAMILIES, toFamilyName } from "./registry.ts";
 
-/** Splits of a family. The text of a problem decides the split, so that no problem is in two splits. */
-export const SPLITS = ["train", "validation", "test"] as const;
-
-/** A split of a family. */
+/** A split of a family. The text of a problem decides the split, so that no problem is in two splits. */
 export type Split = (typeof SPLITS)[number];
 
 /** Names a problem of a family. A task has the key in `fields`. */
