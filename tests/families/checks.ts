@@ -51,6 +51,19 @@ const CONSTANTS = [
   "x",
 ];
 
+/** Returns what a report lacks: references must score 1, and other answers at most 0.1. */
+export function faultsOf(report: FamilyReport): string[] {
+  const { problems, references, constants, copies, guesses, rightGuesses, malformedGuesses } = report;
+  const most = Math.max(0, ...constants.values());
+  return [
+    ...(references < problems ? [`${problems - references} references are wrong`] : []),
+    ...(most > 0.1 * problems ? [`a constant answer is right ${most} times: ${[...constants]}`] : []),
+    ...(copies > 0.1 * problems ? [`copies are right ${copies} times`] : []),
+    ...(rightGuesses > 0.1 * guesses ? [`random answers are right ${rightGuesses} times of ${guesses}`] : []),
+    ...(malformedGuesses > 0 ? [`${malformedGuesses} random answers are malformed`] : []),
+  ];
+}
+
 /** Answers many problems of a family in ways that are right, constant, copied and random. */
 export async function checkFamily(options: CheckFamilyOptions): Promise<FamilyReport> {
   const { name, difficulties, count, seed = 0, guesses } = options;
@@ -105,8 +118,9 @@ async function checkProblem(
       report.constants.set(answer, (report.constants.get(answer) ?? 0) + 1);
     }
   }
-  const copies = await Promise.all(problem.copies.map(verdictOf));
-  if (copies.includes("right")) report.copies++;
+  let isCopied = false;
+  for (const copy of problem.copies) isCopied ||= await verdictOf(copy) === "right";
+  if (isCopied) report.copies++;
   for (let count = 0; count < guesses; count++) {
     const verdict = await verdictOf(problem.guess(draw));
     report.guesses++;

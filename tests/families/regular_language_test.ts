@@ -28,7 +28,7 @@ Deno.test("parsePattern() accepts the words that the host's engine matches", () 
     "x",
     "xx",
     "cab",
-   
+
     "-",
     "a b",
   ];
