@@ -79,3 +79,8 @@ export { Curriculum, type CurriculumOptions, type CurriculumState } from "../src
 export { FAMILY_NAMES, type FamilyName, MAX_DIFFICULTY } from "../src/families/names.ts";
 export { familyTasks, type FamilyTasksOptions, type Split } from "../src/families/tasks.ts";
 export { makeEnv, type MakeEnvOptions } from "../src/rollout/family_env.ts";
+export {
+  ReasoningGym,
+  type ReasoningGymOptions,
+  type ReasoningGymTasksOptions,
+} from "../src/envs/reasoning_gym/reasoning_gym.ts";

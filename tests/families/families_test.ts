@@ -25,7 +25,7 @@ const HASHES: Readonly<Record<FamilyName, string>> = {
   "graph-paths": "c05298457e4ab769",
   "sql-queries": "e973bd3c439e60a6",
   "text-to-regex": "f2bc5a1f45252a31",
-  "shell-files": "98376acf8c29b6a8",
+  "shell-files": "ccec794c12830db6",
   "debugging": "d470d5b2f7736471",
   "data-cleaning": "f771953b7706a072",
   "scheduling": "202dc78bf5e80b7c",

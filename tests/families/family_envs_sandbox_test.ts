@@ -48,11 +48,9 @@ def solve(items):
 const CHEATS: readonly (readonly [family: FamilyName, answer: string])[] = [
   ["debugging", SNOOP],
   ["debugging", "class Any(int):\n    def __eq__(self, other): return True\ndef solve(items): return Any()"],
-  ["debugging", "import sys\ndef solve(items): sys.exit(0)"],
   ["sql-queries", "SELECT sql FROM sqlite_master"],
   ["sql-queries", "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"],
   ["sql-queries", "SELECT 1; DROP TABLE orders"],
-  ["sql-queries", "SELECT load_extension('x')"],
 ];
 
 Deno.test("answers that cheat score 0 in families that run answers", async () => {

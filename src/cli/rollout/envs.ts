@@ -12,6 +12,7 @@ import type { RunTools } from "./tools.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import { makeChatEnv, type MakeChatEnvOptions, tokenTransforms } from "../../rollout/make_chat_env.ts";
 import { limitToOneCall } from "../../rollout/training_rollout.ts";
+import { REASONING_GYM } from "./envs/reasoning_gym.ts";
 import type { TauBenchRun } from "./envs/tau_bench.ts";
 import type { EnvFile } from "../../plugins/env_file.ts";
 import { familyEnv, familyTurns } from "../../rollout/family_env.ts";
@@ -190,6 +191,16 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
         throw new UsageError("Cannot play env 'workspace' as it must be opened: it is not");
       }
       return (task) => workspace.openEnv(task, { maxSteps: maxTurns });
+    },
+  },
+  [REASONING_GYM]: {
+    about: "questions of a data set of reasoning-gym; needs --path and --data-set, without --tasks",
+    maxTurns: 1,
+    open(setup) {
+      if (setup.tools === undefined) return () => makeChatEnv(chatOptions(setup));
+      throw new UsageError(
+        `Cannot play env '${REASONING_GYM}' with tools as it calls none: remove --tool and --mcp`,
+      );
     },
   },
   ...familyEnvs(),

@@ -14,6 +14,7 @@ import { DEFAULT_MAX_TOKENS, POLICIES } from "./policies.ts";
 import { pythonProfileOption } from "./python_files.ts";
 import { DEFAULT_SERVER_WAIT } from "./server_watch.ts";
 import { FAMILY_ENV, FAMILY_TASKS } from "./envs/families.ts";
+import { REASONING_GYM } from "./envs/reasoning_gym.ts";
 import { TAU_BENCH } from "./envs/tau_bench.ts";
 import { USER_STRATEGIES, USERS } from "./envs/users.ts";
 import { WORKSPACE_ENV } from "./envs/workspace.ts";
@@ -31,7 +32,7 @@ export interface RolloutOptionRow extends OptionRow {
 /** Envs that are chats of `ChatEnv`. */
 const CHAT_ENVS = ["python", "tools", "chat", FILE_ENV];
 /** Chats, and the envs of families, which are chats too. */
-const CHATS_AND_FAMILIES = [...CHAT_ENVS, FAMILY_ENV];
+const CHATS_AND_FAMILIES = [...CHAT_ENVS, FAMILY_ENV, REASONING_GYM];
 
 const COUNT = parseWholeNumber(1);
 
@@ -104,7 +105,7 @@ export const ROLLOUT_OPTIONS = {
     group: "Tasks",
     value: "n",
     number: COUNT,
-    about: `play only the first n tasks (default: all; a family: ${FAMILY_TASKS})`,
+    about: `play only the first n tasks (default: all; families and reasoning-gym: ${FAMILY_TASKS})`,
   },
   difficulty: {
     group: "Tasks",
@@ -322,8 +323,8 @@ export const ROLLOUT_OPTIONS = {
     isKept: false,
     group: "Env tau-bench",
     value: "dir",
-    about: "checkout, or a folder with the same layout",
-    envs: [TAU_BENCH],
+    about: "checkout, or a folder with the same layout; of reasoning-gym the folder of pip install --target",
+    envs: [TAU_BENCH, REASONING_GYM],
   },
   domain: {
     group: "Env tau-bench",
@@ -351,6 +352,23 @@ export const ROLLOUT_OPTIONS = {
     default: "llm",
     about: "strategy of a model that plays the user",
     envs: [TAU_BENCH],
+  },
+  dataSet: {
+    group: "Env reasoning-gym",
+    value: "name",
+    about: "data set, for example leg_counting",
+    envs: [REASONING_GYM],
+  },
+  dataSetConfig: {
+    group: "Env reasoning-gym",
+    value: "json",
+    about: "JSON object with settings of the data set",
+    envs: [REASONING_GYM],
+  },
+  fullScore: {
+    group: "Env reasoning-gym",
+    about: "score 1 for the full score, else 0 (default: the data set's own score)",
+    envs: [REASONING_GYM],
   },
   task: {
     group: "Env workspace",

@@ -13,6 +13,7 @@ import { isPluginPath } from "./plugins.ts";
 import { POLICIES } from "./policies.ts";
 import { type RolloutFlags, runRollout } from "./run.ts";
 import { familyProfile, isFamilyEnv } from "./envs/families.ts";
+import { REASONING_GYM } from "./envs/reasoning_gym.ts";
 import { TAU_BENCH } from "./envs/tau_bench.ts";
 import { USERS } from "./envs/users.ts";
 import { WORKSPACE_ENV } from "./envs/workspace.ts";
@@ -61,7 +62,8 @@ async function playCommand(command: Command, signal: AbortSignal): Promise<numbe
   const { tasks, env } = flags;
   if (!isPluginPath(env)) lookUp(ENVS, env, "env");
   checkEnvOptions(Object.keys(ROLLOUT_OPTIONS).filter((name) => isSet(command, name)), env);
-  if (tasks === undefined && env !== TAU_BENCH && env !== WORKSPACE_ENV && !isFamilyEnv(env)) {
+  const hasTasks = [TAU_BENCH, WORKSPACE_ENV, REASONING_GYM].includes(env) || isFamilyEnv(env);
+  if (tasks === undefined && !hasTasks) {
     throw new UsageError(`Cannot play env '${env}' as it needs tasks: give --tasks FILE`);
   }
   const profile = isFamilyEnv(env) && !isSet(command, "profile") ? familyProfile(env) : undefined;

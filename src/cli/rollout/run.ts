@@ -39,6 +39,7 @@ import { describeRun, recordRun, requireSameSettings } from "./run_settings.ts";
 import { ServerWatch } from "./server_watch.ts";
 import { Summary } from "./summary.ts";
 import { type FamilyFlags, familyProfile, isFamilyEnv, openFamily } from "./envs/families.ts";
+import { openReasoningGym, REASONING_GYM, type ReasoningGymFlags } from "./envs/reasoning_gym.ts";
 import { openTauBench, TAU_BENCH, type TauBenchFlags } from "./envs/tau_bench.ts";
 import { TrainingFile, TrainingRun } from "./training_file.ts";
 import { checkUsage, rethrowAsUsageError, toUsageError, UsageError } from "../cli_errors.ts";
@@ -55,6 +56,7 @@ export interface RolloutFlags
     TauBenchFlags,
     WorkspaceFlags,
     Pick<FamilyFlags, "difficulty">,
+    ReasoningGymFlags,
     TransformFlags,
     ColumnFlags,
     FileEnvFlags,
@@ -162,19 +164,23 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     : undefined;
   const family = isFamilyEnv(flags.env) ? await openFamily(flags) : undefined;
   if (family !== undefined) requireShell(flags.env, profile);
+  const reasoningGym = flags.env === REASONING_GYM
+    ? await openReasoningGym(flags, { sessions: poolSize, stack, signal })
+    : undefined;
   if (flags.tasks !== undefined) {
     const columns = columnsOf(flags);
     await requireTasks(flags.tasks, { split, limit, columns, answerReader: answerReaderOf(flags) });
   }
-  const tasks = tauBench?.tasks ?? workspace?.tasks ?? flags.tasks ?? family?.tasks ?? [];
+  const tasks = tauBench?.tasks ?? workspace?.tasks ?? flags.tasks ?? (family ?? reasoningGym)?.tasks ?? [];
   const { cacheDir, reset: resetMode } = flags;
   const pool = createLazyPool({ profile, size: poolSize, cacheDir, stack, resetMode });
   const env = builtIn === undefined
     ? await openEnvFile(flags.env, { flags, owner: { size: concurrency, stack, signal } })
     : undefined;
-  const graderNames = flags.grader ?? (isRewarded(env) || family !== undefined ? [] : [DEFAULT_GRADER]);
+  const graderNames = flags.grader ?? (isRewarded(env) || family || reasoningGym ? [] : [DEFAULT_GRADER]);
   const graders = chooseGraders(graderNames, flags);
-  const grader = await openGraders(graders, flags, { profile, size: poolSize, stack, signal });
+  const chosen = await openGraders(graders, flags, { profile, size: poolSize, stack, signal });
+  const grader = flags.grader === undefined ? chosen ?? reasoningGym?.grader : chosen;
   const transforms = await openTransforms(flags, { stack, signal });
   const hasTools = flags.mcp !== undefined || flags.tool !== undefined;
   const tools = hasTools ? await openTools(flags, { stack, signal, size: concurrency }) : undefined;

@@ -104,7 +104,7 @@ function replaceWord(draw: Draw, files: Files): Step {
 }
 
 function countLines(_draw: Draw, _files: Files, number: number): Step {
-  const target = `lines${number}.txt`;
+  const target = `lines${number}.out`;
   return {
     text:
       `Write the file ${target} with a line for each other file, in the form NAME COUNT, where NAME is the name ` +
@@ -156,7 +156,7 @@ function renameEnding(draw: Draw, files: Files): Step {
 
 function sums(draw: Draw, files: Files, number: number): Step {
   const ending = draw.pick(endingsOf(files));
-  const target = `sums${number}.txt`;
+  const target = `sums${number}.out`;
   return {
     text:
       `Each line of the files whose name ends in .${ending} begins with a word and a number. Write the file ` +
@@ -185,16 +185,16 @@ function heads(draw: Draw, files: Files, number: number): Step {
   const target = `heads${number}`;
   return {
     text:
-      `Make the folder ${target} with a file for each file whose name ends in .${ending}: with the same name, ` +
-      `and with the first ${
+      `Make the folder ${target} with a file for each file whose name ends in .${ending}: its name has .head at the ` +
+      `end in addition, and it has the first ${
         count === 1 ? "line" : `${count} lines`
       } of that file. Leave the files as they are.`,
     command: `mkdir ${target} && find . -path ./${target} -prune -o -type f -name '*.${ending}' -print | ` +
-      `while read -r path; do head -n ${count} "$path" > "${target}/$(basename "$path")"; done`,
+      `while read -r path; do head -n ${count} "$path" > "${target}/$(basename "$path").head"; done`,
     apply: (files) => {
       const copies = [...files].filter(([path]) => path.endsWith(`.${ending}`)).map(([path, text]) =>
         [
-          `${target}/${baseOf(path)}`,
+          `${target}/${baseOf(path)}.head`,
           linesOf(text).slice(0, count).map((line) => `${line}\n`).join(""),
         ] as const
       );

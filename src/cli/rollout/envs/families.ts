@@ -23,7 +23,7 @@ export interface FamilyFlags {
 /** Tasks that are made while a run plays them. */
 export interface GeneratedTasks {
   readonly count: number;
-  generate(): Iterable<Task>;
+  generate(): Iterable<Task> | AsyncIterable<Task>;
 }
 
 /** Problems of a run. */
