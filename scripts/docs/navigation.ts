@@ -42,6 +42,7 @@ export const SECTIONS: readonly Section[] = [
       page("E2B", "e2b"),
       page("Environments", "envs"),
       page("MLGym's tasks", "mlgym"),
+      page("Procedural tasks", "families"),
       page("Packages", "packages"),
       page("Profiles", "profiles"),
       page("Your own parts", "extend"),

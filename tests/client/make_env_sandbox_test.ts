@@ -1,6 +1,7 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { HttpServer } from "../../src/server/http/http_server.ts";
+import { block } from "../readme/pages.ts";
 import { PYTHON } from "../examples/installed.ts";
 import { served } from "../server/served.ts";
 
@@ -14,12 +15,22 @@ Deno.test({
       port: 0,
       onGraceOver: () => Promise.resolve(),
     });
+    const url = `http://127.0.0.1:${http.port}`;
+    const run = async (...args: string[]) => {
+      const { stdout, stderr } = await new Deno.Command("python3", {
+        args: ["-B", "-W", "error", ...args],
+        env: { PYTHONPATH: fileURLToPath(new URL("../../packaging/python/", import.meta.url)) },
+      }).output();
+      const decoder = new TextDecoder();
+      assertEquals(decoder.decode(stderr), "");
+      return decoder.decode(stdout);
+    };
     const program = fileURLToPath(new URL("python/make_env.py", import.meta.url));
-    const { stdout, stderr } = await new Deno.Command("python3", {
-      args: ["-B", "-W", "error", program, `http://127.0.0.1:${http.port}`],
-      env: { PYTHONPATH: fileURLToPath(new URL("../../packaging/python/", import.meta.url)) },
-    }).output();
-    const decoder = new TextDecoder();
-    assertEquals([decoder.decode(stdout), decoder.decode(stderr)], ["make_env is checked\n", ""]);
+    assertEquals(await run(program, url), "make_env is checked\n");
+    const page = block("In Python", "python").replace(
+      "difficulty",
+      `client=paddock.Client("${url}"), difficulty`,
+    );
+    assertStringIncludes(await run("-c", page), "{'family': 0, 'well_formed': ");
   },
 });

@@ -18,6 +18,7 @@ export const PAGES = [
   "e2b",
   "envs",
   "extend",
+  "families",
   "gateway",
   "hardening",
   "index",

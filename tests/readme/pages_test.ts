@@ -86,6 +86,8 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     "tau-bench: sh",
     "Workspace: sh",
     "Recursive language models: sh", // not run: it needs a model; tests/cli/rollout/rlm_sandbox_test.ts plays a script
+    "Families: sh", // families_sandbox_test.ts
+    "In Python: python", // tests/client/make_env_sandbox_test.ts
     "Start the gateway: sh", // this block and the next one: deno task test:gateway
     "Play and reward: python",
     "Run it: sh",
