@@ -61,6 +61,14 @@ export interface ReasoningGymTasksOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** What is scored, and how. */
+interface GymSetting {
+  readonly dataSet: string;
+  /** Settings of the data set, as JSON. */
+  readonly config: string;
+  readonly fullScore: boolean;
+}
+
 const FOLDER = "/reasoning_gym";
 const MODULE = "paddock_reasoning_gym";
 const CALL_MS = 60_000;
@@ -89,11 +97,11 @@ export class ReasoningGym implements AsyncDisposable {
   readonly #config: string;
   readonly #fullScore: boolean;
 
-  private constructor(pool: SandboxPool, { dataSet, config = {}, fullScore = false }: ReasoningGymOptions) {
-    this.dataSet = dataSet;
+  private constructor(pool: SandboxPool, setting: GymSetting) {
+    this.dataSet = setting.dataSet;
     this.#pool = pool;
-    this.#config = JSON.stringify(config);
-    this.#fullScore = fullScore;
+    this.#config = setting.config;
+    this.#fullScore = setting.fullScore;
     this.grader = { name: "reasoning_gym", grade: (context) => this.#grade(context) };
   }
 
@@ -106,7 +114,7 @@ export class ReasoningGym implements AsyncDisposable {
    */
   static async open(options: ReasoningGymOptions): Promise<ReasoningGym> {
     requireKnownOptions("open ReasoningGym", options, OPTIONS);
-    const { path, dataSet, sessions = 1, cacheDir, onBuild } = options;
+    const { path, dataSet, config = {}, fullScore = false, sessions = 1, cacheDir, onBuild } = options;
     const module = moduleOf(dataSet);
     await requirePackage(path);
     const profile = gymProfile(resolve(path), { dataSet, module });
@@ -116,7 +124,7 @@ export class ReasoningGym implements AsyncDisposable {
     );
     await (await pool.acquire())[Symbol.asyncDispose](); // reports an import that fails
     started.move();
-    return new ReasoningGym(pool, options);
+    return new ReasoningGym(pool, { dataSet, config: JSON.stringify(config), fullScore });
   }
 
   /**

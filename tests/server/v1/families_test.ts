@@ -28,9 +28,10 @@ Deno.test("/v1/families lists the families and their tasks, without solutions", 
   const { body: { tasks } } = await server.send("GET", path);
   const expected = familyTasks("graph-paths", { difficulty: 3, split: "test", seed: 5, start: 1, count: 2 });
   assertEquals(tasks, [...expected].map(({ replies: _, ...task }) => task));
-  for (const wrong of ["none/tasks", "graph-paths/tasks?difficulty=11", "graph-paths/tasks?split=dev"]) {
-    assertEquals((await server.send("GET", `/v1/families/${wrong}`)).status, 422, wrong);
+  for (const wrong of ["difficulty=11", "split=dev", "count=201", "seed=x"]) {
+    assertEquals((await server.send("GET", `/v1/families/graph-paths/tasks?${wrong}`)).status, 422, wrong);
   }
+  assertEquals((await server.send("GET", "/v1/families/none/tasks")).status, 404);
 });
 
 Deno.test("/v1/envs plays problems of a family, and the same problem for the same seed", async () => {
