@@ -96,13 +96,13 @@ export interface RemoteRolloutOptions {
   /**
    * Sampling temperature.
    *
-   * @default that of the model server
+   * @default the model server's
    */
   readonly temperature?: number | undefined;
   /**
    * Maximum number of tokens of a reply.
    *
-   * @default that of the model server
+   * @default the model server's
    */
   readonly maxTokens?: number | undefined;
   readonly tasks: readonly RemoteTask[];
@@ -140,7 +140,7 @@ export interface RemoteRolloutOptions {
    */
   readonly maxTurns?: number | undefined;
   /**
-   * Timeout of a block or a call, in milliseconds. In the env `rlm` the time of a block has that of its questions.
+   * Timeout of a block or a call, in milliseconds. In the env `rlm` the time of a block includes its questions.
    *
    * @default 10_000, or 600_000 in the env `rlm`
    */
@@ -216,7 +216,7 @@ export interface RemoteRolloutOptions {
 /** Advantage of one episode of a group. */
 export interface RemoteAdvantage {
   readonly taskId: string;
-  /** Number of the episode among those of its task, from 1. */
+  /** Number of the episode among the episodes of its task, from 1. */
   readonly sample: number;
   readonly reward: number | null;
   /** `null` if the episode was not scored, which is not the same as 0. */

@@ -16,7 +16,7 @@ export interface GatewayTask {
 /** Options of {@linkcode RemoteGateway.open}. */
 export interface OpenGatewaySessionOptions {
   readonly task: GatewayTask;
-  /** Number of the session among those of its task. @default 1 */
+  /** Number of the session among the sessions of its task. @default 1 */
   readonly sample?: number | undefined;
   /** Parameters of sampling, with the names of the gateway's HTTP API. */
   readonly sampling?: Readonly<Record<string, unknown>> | undefined;
@@ -24,9 +24,9 @@ export interface OpenGatewaySessionOptions {
   readonly samplingFrom?: "session" | "request" | undefined;
   /** `auto`: the model chooses its tools freely, whatever the agent demands. @default the demand is enforced */
   readonly toolChoice?: "auto" | undefined;
-  /** What happens if the agent changes a message of the assistant. @default that of the gateway */
+  /** What happens if the agent changes a message of the assistant. @default the gateway's choice */
   readonly rewritten?: "branch" | "keep" | "refuse" | undefined;
-  /** Seconds without a request after which the session ends. @default those of the gateway */
+  /** Seconds without a request after which the session ends. @default the gateway's */
   readonly idleSeconds?: number | undefined;
   /** Sandbox that ends with the session. @default none */
   readonly sandbox?:
@@ -95,7 +95,7 @@ export interface GatewaySessionHandle {
   test(tests: GatewayTests, options?: GatewayRequestOptions): Promise<GatewaySessionState>;
   /** Returns the state. */
   state(options?: GatewayRequestOptions): Promise<GatewaySessionState>;
-  /** Returns the rows for a trainer. Those of a session that has not ended have the status `aborted`. */
+  /** Returns the rows for a trainer. Rows of a session that has not ended have the status `aborted`. */
   rows(options?: GatewayRequestOptions): Promise<InteractionResult[]>;
   /** Opens copies, which know the turns so far, each with a copy of the sandbox. */
   fork(count: number, options?: GatewayRequestOptions): Promise<RemoteGatewaySession[]>;

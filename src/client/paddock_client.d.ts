@@ -21,7 +21,7 @@ export type PaddockClientOptions = ServerApiOptions;
 export interface RemoteExecOptions extends ProgramOptions, Pick<ExecOptions, "signal" | "onOutput"> {
   /** Makes the program's randomness reproducible. */
   seed?: number | undefined;
-  /** Limits of the program, within those of the server. */
+  /** Limits of the program, within the server's limits. */
   limits?: RemoteLimits | undefined;
 }
 /** Options of {@linkcode PaddockClient.acquire}. */
@@ -44,7 +44,7 @@ export interface AcquireOptions {
    * @default it ends when it is idle for the server's idle time
    */
   ttlSeconds?: number | undefined;
-  /** Limits of the session's programs, within those of the server. */
+  /** Limits of the session's programs, within the server's limits. */
   limits?: RemoteLimits | undefined;
   /** Texts by name, by which {@linkcode PaddockClient.listSessions} finds the session. */
   metadata?: Readonly<Record<string, string>> | undefined;
@@ -185,7 +185,7 @@ export declare class PaddockClient implements BranchingPool, AsyncDisposable {
    */
   grade(grader: string, context: GradeContext): Promise<Score>;
   /**
-   * Plays episodes on the server, with a policy and an env that its operator allows. The items are those of
+   * Plays episodes on the server, with a policy and an env that its operator allows. The items are the items of
    * `streamRollouts()`.
    *
    * @example

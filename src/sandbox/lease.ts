@@ -35,7 +35,7 @@ export class Lease implements BranchingLease {
   /**
    * With `then`, each exec of the lease has this option. `fork` makes copies of the session.
    *
-   * @default `fork` is that of the session
+   * @default `fork` is the method of the session
    */
   constructor(
     session: BranchingSession,

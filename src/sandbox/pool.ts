@@ -406,7 +406,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     if (this.#idle.has(session) && this.#cold.delete(session)) this.#track(warmUp(session));
   }
 
-  /** Returns an idle session, that of an earlier lease if possible, unless there are `size` leases. */
+  /** Returns an idle session, the session of an earlier lease if possible, unless there are `size` leases. */
   #take(domain: string | undefined, near?: SessionLease): Session | undefined {
     if (this.#leases >= this.size) return undefined;
     const session = this.#idle.take(domain, near && this.#sessionOf.get(near));

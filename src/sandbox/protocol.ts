@@ -65,7 +65,7 @@ export const FrameKind = {
   flush: 15,
   /** Host: send the session's state. JSON. */
   checkpoint: 16,
-  /** Host: replace the session's state by that of the parts that follow. JSON. */
+  /** Host: replace the session's state by the parts that follow. JSON. */
   restore: 17,
   /** Host: a piece of a checkpoint that is to be restored. Bytes. */
   piece: 18,
@@ -93,7 +93,7 @@ export const FrameKind = {
   image: 41,
   /** Guest: the session has ended after a `close`. */
   closed: 42,
-  /** Guest: data by MIME type that the program shows, as JSON. Empty: remove those of the exec. */
+  /** Guest: data by MIME type that the program shows, as JSON. Empty: remove the shown data of the exec. */
   display: 43,
   /** Guest: a part of a checkpoint. See {@linkcode PART_BYTES}. */
   part: 44,

@@ -251,7 +251,7 @@ export class Session implements BranchingSession {
     return await sealCheckpoint(state.bytes, scope, { owner, tools: state.tools });
   }
 
-  /** Replaces the state by that of a checkpoint. See {@linkcode BranchingSession.restore}. */
+  /** Replaces the state by the state of a checkpoint. See {@linkcode BranchingSession.restore}. */
   async restore(checkpoint: Checkpoint, options: RestoreOptions = {}): Promise<void> {
     checkOptionNames("restore", options);
     const { seed, reseed = seed !== undefined, signal } = options;

@@ -1,6 +1,6 @@
 /**
  * The bounds that keep one server alive under any load. `src/wire/limits.ts` lists the bounds of a single request;
- * the profile of a sandbox lists those of a program.
+ * the profile of a sandbox lists the limits of a program.
  *
  * @module
  */
@@ -54,7 +54,9 @@ export const REQUEST_LIMITS: RequestLimits = {
 };
 /** Connections at once. Each costs some 10 kB and an open file. */
 export const MAX_CONNECTIONS = 8192;
-/** Milliseconds until the first head of a new connection must have arrived, and each further one from its first byte. */
+/**
+ * Milliseconds until the first head of a new connection must have arrived, and each further one from its first byte.
+ */
 export const HEAD_MS = 30_000;
 /** Bytes of a head, above which it is no longer read. A smaller one that is too large has a full error response. */
 export const MAX_HEAD_BYTES: number = 64 * 1024;
@@ -115,8 +117,8 @@ export const MAX_DELAYED_REFUSALS = 256;
 /** Addresses whose wrong tokens are counted. */
 export const MAX_FAILED_ADDRESSES = 1024;
 /**
- * Share of the time of the serving thread in which wrong signatures that name no sandbox are compared with those of all
- * sandboxes. Further ones are answered with 429.
+ * Share of the time of the serving thread in which wrong signatures that name no sandbox are compared with the
+ * signatures of all sandboxes. Further ones are answered with 429.
  */
 export const SIGNATURE_SEARCH_SHARE = 0.05;
 /** Milliseconds of such work at once, after a time without any. */
@@ -165,7 +167,9 @@ export const HIBERNATE_AFTER_MS = 60_000;
 export const HIBERNATION_BYTES: number = 512 * MIB;
 /** Default size of a state directory, in bytes. */
 export const STATE_DIRECTORY_BYTES: number = 4096 * MIB;
-/** Time after which the state of a session that hibernates in memory is copied to a state directory, in milliseconds. */
+/**
+ * Time after which the state of a session that hibernates in memory is copied to a state directory, in milliseconds.
+ */
 export const HIBERNATION_COPY_MS = 1_000;
 /** Time after which a state directory that could not be written is tried again, in milliseconds. */
 export const STATE_RETRY_MS = 5_000;
@@ -213,8 +217,8 @@ export const MCP_IDLE_MS = 3_600_000;
  */
 export const MCP_SPARE_MS = 60_000;
 /**
- * Time after which an unused session that calls name by a handle may make room for another, in milliseconds. It is less
- * than a request waits for a session, as clients that use no handle leave a session behind with each call.
+ * Time after which an unused session that calls name by a handle may make room for another, in milliseconds. It is
+ * less than a request waits for a session, as clients that use no handle leave a session behind with each call.
  */
 export const MCP_HANDLE_SPARE_MS = 10_000;
 /** Checkpoints of a client at once. */

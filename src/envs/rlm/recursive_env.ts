@@ -3,7 +3,7 @@ import type { Env } from "../env.ts";
 /** A question that code of an episode asks the policy. */
 export interface SubCall {
   readonly prompt: string;
-  /** Number of the question among those of the episode, from 1. */
+  /** Number of the question within the episode, from 1. */
   readonly number: number;
   /** Number of the reply whose code asks, from 1. */
   readonly turn: number;

@@ -57,7 +57,7 @@ interface WorkspaceParts extends Pick<WorkspaceOptions, "task" | "agent" | "eval
  * An open task: its sandboxes, its evaluator and its baseline, shared by many episodes.
  *
  * Sandboxes are reused for later episodes and rewound in between. So use one workspace only for agents of one trust
- * domain, such as those of one policy.
+ * domain, such as agents of one policy.
  */
 export class Workspace implements AsyncDisposable {
   readonly task: WorkspaceTask;

@@ -9,7 +9,7 @@ import type { CompressionRequest, CompressionResponse } from "./compression_work
 
 /** Bytes of states that one owner may have in memory. Further ones are captured when these are compressed. */
 const OWNER_BYTES = 128 * 1024 * 1024;
-/** Jobs of one owner between which the worker switches. Further ones wait, and those of other owners do not. */
+/** Jobs of one owner between which the worker switches. Further jobs wait, and jobs of other owners do not. */
 const OWNER_JOBS = 2;
 /** Milliseconds without a job after which the worker ends. */
 const IDLE_MS = 60_000;

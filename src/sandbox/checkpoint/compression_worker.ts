@@ -131,7 +131,7 @@ async function expand(
   return { job, state: state.buffer };
 }
 
-/** Expands a slice, which must have the size of all slices, or that of the rest. */
+/** Expands a slice, which must have the size of all slices, or the size of the rest. */
 function expandSlice(slice: Uint8Array, leftBytes: number): Uint8Array {
   const bytes = Math.min(SLICE_BYTES, leftBytes);
   let expanded: Uint8Array;

@@ -11,7 +11,7 @@ export interface RecoveryOptions {
   /**
    * Room for the checkpoint.
    *
-   * @default no limit but that of the profile
+   * @default no limit but the limit of the profile
    */
   readonly memory?: CheckpointMemory | undefined;
   /**

@@ -36,8 +36,8 @@ export interface CapturedState {
 }
 
 /**
- * Captures the state of an interpreter. Its size is not known before, and the room for the largest one is that of many:
- * a small room comes first, and a larger one if the guest refuses that.
+ * Captures the state of an interpreter. Its size is not known before, and the room for the largest state is the room
+ * of many: a small room comes first, and a larger one if the guest refuses that.
  *
  * @throws {CheckpointError} if it has a part that no checkpoint has.
  * @throws {SandboxError} if the interpreter is lost.

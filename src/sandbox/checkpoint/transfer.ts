@@ -60,7 +60,7 @@ export async function receiveState(
 
 /** Random numbers of a restored session. */
 export interface Reseeding {
-  /** True if Python's generators get a new seed. Those of the operating system always do. */
+  /** True if Python's generators get a new seed. The operating system's generators always do. */
   readonly reseed: boolean;
   readonly seed?: number | undefined;
 }

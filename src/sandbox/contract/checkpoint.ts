@@ -69,7 +69,7 @@ export interface CaptureOptions extends CheckpointOptions {
 /** Options of {@linkcode BranchingSession.restore}. */
 export interface RestoreOptions extends CheckpointOptions {
   /**
-   * True if `random` and `numpy.random` get other random numbers, as those of a fork. Otherwise they continue.
+   * True if `random` and `numpy.random` get other random numbers, as in a fork. Otherwise both continue.
    *
    * @default true if `seed` is given
    */

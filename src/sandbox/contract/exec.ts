@@ -19,9 +19,9 @@ export interface ProgramOptions {
   stdin?: string | undefined;
   /**
    * Values by name that are set as globals before the code runs. Plain JSON becomes the same in Python, where whole
-   * numbers are `int`; a `Uint8Array` becomes `bytes`; other typed arrays become an `array.array` of the same elements,
-   * which `numpy.asarray` takes without a copy. Names are Python identifiers. At most 256 inputs of together 64 MiB, and
-   * 100,000 values of JSON at most 64 levels deep.
+   * numbers are `int`; a `Uint8Array` becomes `bytes`; other typed arrays become an `array.array` of the same
+   * elements, which `numpy.asarray` takes without a copy. Names are Python identifiers. At most 256 inputs of together
+   * 64 MiB, and 100,000 values of JSON at most 64 levels deep.
    */
   inputs?: Readonly<Record<string, unknown>> | undefined;
   /** Files written under the session's working directory before the code runs. */
@@ -50,8 +50,8 @@ export interface ExecOptions extends ProgramOptions {
   argv?: readonly [string, ...string[]] | undefined;
   /**
    * Runs the code as a cell of a notebook, by IPython's rules: `!command`, magics such as `%timeit` and `%%writefile`,
-   * `name?`, a `;` at the end hides the value, `_` and `Out` have earlier values, and a long value is on several lines. The
-   * cell runs in an event loop, whose tasks go on in later cells. Not together with `argv`.
+   * `name?`, a `;` at the end hides the value, `_` and `Out` have earlier values, and a long value is on several
+   * lines. The cell runs in an event loop, whose tasks go on in later cells. Not together with `argv`.
    *
    * @default false
    */
@@ -62,8 +62,8 @@ export interface ExecOptions extends ProgramOptions {
    * `tool` ends the exec with the status `waiting` at each call of one of `tools`, whose `run` is never called:
    * {@linkcode BranchingSession.resume} gives the answer, and the program goes on. A checkpoint of the session has the
    * exec that waits. An exec that goes on from a checkpoint runs once more from its start and gets the same answers:
-   * `random`, `secrets`, `uuid4` and `os.urandom` have the same values then, and clocks do not. Its code, stdin and inputs
-   * have at most 4 MiB together, and its calls and answers 1 MiB. Not together with `then`.
+   * `random`, `secrets`, `uuid4` and `os.urandom` have the same values then, and clocks do not. Its code, stdin and
+   * inputs have at most 4 MiB together, and its calls and answers 1 MiB. Not together with `then`.
    *
    * @default calls run the tools
    */
@@ -71,7 +71,7 @@ export interface ExecOptions extends ProgramOptions {
   /**
    * Owner of the state that `suspendAt` captures before the program runs.
    *
-   * @default that of {@linkcode BranchingSession.checkpoint}
+   * @default as in {@linkcode BranchingSession.checkpoint}
    */
   captures?: Pick<CheckpointOptions, "owner"> | undefined;
   /**
@@ -123,23 +123,23 @@ export interface ExecOutcome {
   /** Wall time measured by the host, in milliseconds. */
   durationMs: number;
   /**
-   * False if the interpreter was lost: the next exec runs in a fresh one. With `restoredFrom`, the session has returned
-   * to a checkpoint, and the next exec continues from there.
+   * False if the interpreter was lost: the next exec runs in a fresh one. With `restoredFrom`, the session has
+   * returned to a checkpoint, and the next exec continues from there.
    */
   stateKept: boolean;
   /** True if output beyond the profile's `outputBytes` was dropped. */
   truncated: boolean;
   /**
-   * Objects that the program showed, in order: by `display()`, by its last expression, and the open figures of matplotlib. At
-   * most 100 bundles of 8 MiB together. The bundle of the last expression lacks `text/plain`, which is `value`. Absent
-   * if there is none.
+   * Objects that the program showed, in order: by `display()`, by its last expression, and the open figures of
+   * matplotlib. At most 100 bundles of 8 MiB together. The bundle of the last expression lacks `text/plain`, which is
+   * `value`. Absent if there is none.
    */
   display?: MimeBundle[];
   /** Number of bundles that were dropped because of these limits, or since a form is not what its MIME type says. */
   droppedDisplays?: number;
   /**
-   * Peak size of the interpreter's heap until the end of the exec, in bytes, since its start or its last rewind: Python
-   * itself takes some 30 MiB. The guest measures it, so it is advice. Absent if the interpreter was lost.
+   * Peak size of the interpreter's heap until the end of the exec, in bytes, since its start or its last rewind:
+   * Python itself takes some 30 MiB. The guest measures it, so it is advice. Absent if the interpreter was lost.
    */
   peakMemoryBytes?: number;
   /** Refused attempts. Absent if the guest counted none, or its interpreter was lost. */
@@ -158,9 +158,9 @@ export type ExecResult =
   & (
     /**
      * The code ran to its end. `value` is the repr of its last expression, unless that is None. `valueJson` is the
-     * expression's value where that is plain data of at most 1 MiB as JSON, 100,000 values and 32 levels: a boolean, an
-     * integer up to 2^53 - 1, a finite float, text, a list, a tuple (as an array), or a dict with keys of text; None in
-     * them is `null`. Instances of subclasses, such as a namedtuple, are not plain data.
+     * expression's value where that is plain data of at most 1 MiB as JSON, 100,000 values and 32 levels: a boolean,
+     * an integer up to 2^53 - 1, a finite float, text, a list, a tuple (as an array), or a dict with keys of text;
+     * None in them is `null`. Instances of subclasses, such as a namedtuple, are not plain data.
      */
     | { status: "ok"; value?: string; valueJson?: JsonValue }
     /** The code raised an exception that it did not catch. */
@@ -179,13 +179,13 @@ export type ExecResult =
      */
     | { status: "crashed"; error: GuestError; exitCode?: number }
     /**
-     * The code waits for the answer to a call, with `suspendAt`. Output, `display` and `durationMs` are those since its
-     * start, in this result and in later ones.
+     * The code waits for the answer to a call, with `suspendAt`. Output, `display` and `durationMs` are those since
+     * its start, in this result and in later ones.
      */
     | { status: "waiting"; call: WaitingCall }
     /**
-     * The code ran once more, as it had waited, and did not make the same calls. `call` is that of the first run, from
-     * which the second run differs. The program was interrupted.
+     * The code ran once more, as it had waited, and did not make the same calls. `call` is the call of the first run,
+     * from which the second run differs. The program was interrupted.
      */
     | { status: "diverged"; call: WaitingCall; error: GuestError }
   );
@@ -220,7 +220,7 @@ export interface ResumeOptions
   /**
    * The tools of the exec. They are needed once after a checkpoint was restored, as it has only their names.
    *
-   * @default those of the exec
+   * @default the exec's
    */
   tools?: readonly HostTool[] | undefined;
 }

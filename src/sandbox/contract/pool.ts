@@ -38,13 +38,13 @@ export interface PythonSession extends AsyncDisposable {
 /** A session whose state is a value: it can be kept, restored, and continued in copies. */
 export interface BranchingSession extends PythonSession {
   /**
-   * Answers the call of an exec with `suspendAt` that waits, and returns its next result: it waits again, or has ended.
-   * Meanwhile the session runs nothing else: a reset, or a checkpoint that is restored, ends the exec.
+   * Answers the call of an exec with `suspendAt` that waits, and returns its next result: it waits again, or has
+   * ended. Meanwhile the session runs nothing else: a reset, or a checkpoint that is restored, ends the exec.
    *
    * @throws {WaitingExecError} if no exec waits, or one for another call.
    */
   resume(answer: ToolAnswer, options?: ResumeOptions): Promise<ExecResult>;
-  /** Returns the call that an exec waits for, such as that of a checkpoint; `undefined` if none waits. */
+  /** Returns the call that an exec waits for, such as the call of a checkpoint; `undefined` if none waits. */
   waitingCall(): Promise<WaitingCall | undefined>;
   /**
    * Returns the state of the session, which goes on. If an exec waits, that is the state in which it waits.
@@ -53,8 +53,8 @@ export interface BranchingSession extends PythonSession {
    */
   checkpoint(options?: CaptureOptions): Promise<Checkpoint>;
   /**
-   * Replaces the state by that of a checkpoint. No code runs again: generators continue, and so does `random` without
-   * `reseed`, while `secrets`, `uuid4` and `os.urandom` have new bytes.
+   * Replaces the state by the state of a checkpoint. No code runs again: generators continue, and so does `random`
+   * without `reseed`, while `secrets`, `uuid4` and `os.urandom` have new bytes.
    *
    * @throws {CheckpointError} if the checkpoint must not be restored here. The session is as before then, unless the
    * code is `checkpoint_refused`, with which it is as after its start.
@@ -111,8 +111,8 @@ export interface AcquireOptions {
   /** Makes the session's randomness reproducible. */
   seed?: number | undefined;
   /**
-   * When the session takes checkpoints by itself. If its interpreter is lost, it returns to the last one. A session that
-   * has what no checkpoint has keeps the one before.
+   * When the session takes checkpoints by itself. If its interpreter is lost, it returns to the last one. A session
+   * that has what no checkpoint has keeps the one before.
    *
    * @default never: a lost interpreter is replaced by a fresh one
    */

@@ -165,7 +165,7 @@ const OWN_FRAMES = 5;
 const RECURSION_LIMIT = 1000;
 const MAX_STATE_WORDS = 32;
 
-/** Lets programs have as many frames as `python` lets them have: those of the guest do not count. */
+/** Lets programs have as many frames as `python` lets them have: frames of the guest do not count. */
 function hideOwnFrames(exports: PythonExports): void {
   const words = new Int32Array(exports.memory.buffer, exports.PyThreadState_Get(), MAX_STATE_WORDS);
   const at = words.indexOf(RECURSION_LIMIT);

@@ -91,7 +91,7 @@ export class GuestSession {
     }
   }
 
-  /** Seeds the session's randomness. Without a seed, it differs from that of all other sessions. */
+  /** Seeds the session's randomness. Without a seed, the randomness differs from all other sessions. */
   seed(seed: number | undefined): void {
     const { entropy, devices } = this.#parts;
     entropy.seed(seed);

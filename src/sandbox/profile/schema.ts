@@ -243,7 +243,7 @@ export interface ProfileSettings {
   /**
    * Layers of the operating system by name. `required`: a sandbox does not start without it. `installed`: it
    * does not start if the program of the layer is there and fails. `optional`: used where it works. `off`: not used.
-   * The default of `speculation` is `off`, that of all others `optional`.
+   * The default of `speculation` is `off`, the default of all others `optional`.
    */
   readonly layers: Readonly<Record<Layer, LayerMode>>;
   /**

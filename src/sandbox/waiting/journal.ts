@@ -99,7 +99,7 @@ export class CallJournal {
   }
 }
 
-/** Returns a call of the journal, whose number is that of its entry. */
+/** Returns a call of the journal, with the number of the entry. */
 export function toWaitingCall({ name, args }: JournalCall, index: number): WaitingCall {
   return { callId: `call_${index + 1}`, name, arguments: parseWithIntegers(args) as Record<string, unknown> };
 }

@@ -107,7 +107,7 @@ export class CheckpointStore implements Disposable {
   }
 
   /**
-   * Returns the room of the checkpoints that a session of an owner takes by itself. Their bytes count as those of the
+   * Returns the room of the checkpoints that a session of an owner takes by itself. Their bytes count as bytes of the
    * owner's other checkpoints.
    *
    * @param states memory of states while they are captured
@@ -167,7 +167,7 @@ export class CheckpointStore implements Disposable {
   }
 
   /**
-   * Returns a checkpoint for a use, as its last one. Those of other owners are reported as not found.
+   * Returns a checkpoint for a use, as its last one. Checkpoints of other owners are reported as not found.
    *
    * @throws {ServerError} `not_found`.
    */
@@ -229,7 +229,7 @@ export class CheckpointStore implements Disposable {
     this.#expiry ??= this.#awaitExpiry();
   }
 
-  /** Deletes the entries whose life is over, when that of the oldest is. */
+  /** Deletes the entries whose life is over, when the life of the oldest entry is. */
   #awaitExpiry(): ReturnType<typeof setTimeout> | undefined {
     const [oldest] = this.#entries.values();
     if (!oldest) return undefined;

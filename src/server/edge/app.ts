@@ -39,7 +39,7 @@ export interface EdgeApp extends AsyncDisposable {
   /** Version of Paddock. */
   readonly version: string;
   /**
-   * Handles a request. `platform` is what the runtime passes as second argument: from those of Deno, Bun and
+   * Handles a request. `platform` is what the runtime passes as second argument: from the arguments of Deno, Bun and
    * `@hono/node-server`, a server without a token takes the sender's address.
    */
   fetch(request: Request, platform?: unknown): Response | Promise<Response>;

@@ -44,7 +44,7 @@ export interface EnvConfig {
   /**
    * Time limit of a block or call, in milliseconds.
    *
-   * @default 10_000, or 600_000 if `env` is "rlm", as the time of a block has that of its questions
+   * @default 10_000, or 600_000 if `env` is "rlm", as the time of a block includes its questions
    */
   readonly timeoutMs?: number | undefined;
   /** If true, blocks without a tag run in the env `python`. */

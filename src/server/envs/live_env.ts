@@ -294,7 +294,7 @@ export class EnvSessions implements SessionPool, AsyncDisposable {
   readonly #waitMs: number | undefined;
   #session: LiveSession | undefined;
 
-  /** `waitMs` is the time to wait for a session; by default that of the server. */
+  /** `waitMs` is the time to wait for a session; by default the server's time. */
   constructor(sessions: SessionService, owner: string, options: { waitMs?: number } = {}) {
     this.#sessions = sessions;
     this.#owner = owner;

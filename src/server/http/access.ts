@@ -31,7 +31,7 @@ export interface AccessOptions {
 
 /** Access that a compatible system gives to its clients. */
 export interface PeerAccess {
-  /** Headers in which clients send a token, beside those of all systems. */
+  /** Headers in which clients send a token, beside the headers of all systems. */
   readonly tokenHeaders: readonly string[];
   /** True if a request is for a part of what an owner has: even its health is the owner's. */
   isPrivate(headers: Headers, host: string): boolean;
@@ -155,7 +155,7 @@ function checkOrigin(origin: string | undefined, host: string, corsOrigins: read
 /** Headers in which clients of other systems send a token. */
 const TOKEN_HEADERS = ["x-access-token", "x-api-key"];
 
-/** Returns the token of a request: that of `Authorization`, else the first one in a header of other systems. */
+/** Returns the token of a request: the token of `Authorization`, else the first token in a header of other systems. */
 function tokenOf(headers: Headers, others: readonly string[]): string {
   const bearer = headers.get("authorization")?.match(/^Bearer (.+)$/i)?.[1];
   return bearer ?? others.map((name) => headers.get(name)).find((token) => token !== null) ?? "";

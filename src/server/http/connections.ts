@@ -21,7 +21,7 @@ export interface ConnectionLimits {
    * @default 1_024
    */
   maxPerAddress?: number | undefined;
-  /** Further addresses that are exempt from `maxPerAddress`: those of proxies, whose clients share them. */
+  /** Further addresses that are exempt from `maxPerAddress`: the addresses of proxies, which their clients share. */
   trustedProxies?: readonly string[] | undefined;
   /** Called when a connection is closed because there are too many, at most once a minute. */
   onError?: ((error: unknown) => void) | undefined;

@@ -198,7 +198,7 @@ function shorten(text: string, maxCharacters = MAX_ISSUE_CHARACTERS): string {
 }
 
 /**
- * Returns a function that reports errors of the server, but not those of clients. Each error is reported once, even if
+ * Returns a function that reports errors of the server, but not errors of clients. Each error is reported once, even if
  * several layers catch it.
  */
 export function errorReporter(onError: (error: unknown) => void): (thrown: unknown) => void {

@@ -26,7 +26,7 @@ export interface RequestLimitsOptions {
    * @default `waiting`
    */
   readonly open?: Budget | undefined;
-  /** Responses that clients have not read. @default those of this middleware alone, with the shipped limits */
+  /** Responses that clients have not read. @default the responses of this middleware alone, with the shipped limits */
   readonly unread?: UnreadResponses | undefined;
 }
 
@@ -71,7 +71,7 @@ export function requestLimits(
   };
 }
 
-/** Reads the body for the methods of `c.req`. Those of `c.req.raw` cannot read it afterwards. */
+/** Reads the body for the methods of `c.req`. The methods of `c.req.raw` cannot read the body afterwards. */
 async function cacheBody(c: AppContext, limits: RequestLimits & { lease: BudgetLease }): Promise<void> {
   const { headers } = c.req.raw;
   const read = c.env?.readBody ?? streamReader(c.req.raw.body);

@@ -28,7 +28,7 @@ export interface ClientRunOptions extends Pick<ExecOptions, "inputs" | "onOutput
 
 /** A checkpoint that was made for a client. */
 export interface ClientCheckpoint {
-  /** Its name among those of the client: `c1`, `c2`, … */
+  /** Its name among the sessions of the client: `c1`, `c2`, … */
   readonly name: string;
   /** Name of the client's oldest checkpoint, if that was deleted to make room. */
   readonly deleted?: string | undefined;

@@ -10,7 +10,7 @@ export interface ToolSessions {
   /**
    * Runs a tool in a session.
    *
-   * @param handle that of the session; without it, the client's only session, or a new one
+   * @param handle handle of the session; without a handle, the client's only session, or a new one
    * @throws {ServerError} `not_found` if the client has no such session.
    */
   use(

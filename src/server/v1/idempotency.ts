@@ -33,7 +33,7 @@ interface StoredResponse {
 /**
  * Gives a repeated request with the same `X-Request-ID` the first response, and runs nothing twice. A request with an
  * id continues when its client disconnects, since the client may retry, until it is cancelled. Server errors are not
- * stored. When an owner has too many responses, its oldest are evicted, and never those of another owner.
+ * stored. When an owner has too many responses, its oldest are evicted, and never responses of another owner.
  */
 export class IdempotencyCache {
   readonly #byOwner = new Map<string, Map<string, Entry>>();

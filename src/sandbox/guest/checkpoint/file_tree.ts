@@ -4,7 +4,7 @@ import { requireCount, requireItems, requireName, requireText, requireTime } fro
 /** Bits of a mode that encode the kind of a node. */
 const KIND_BITS = 0o170000;
 const [FILE, FOLDER, LINK, DEVICE, SOCKET] = [0o100000, 0o040000, 0o120000, 0o020000, 0o140000];
-/** Kinds of nodes with a number: a size, or that of a device. */
+/** Kinds of nodes with a number: a size, or the number of a device. */
 const COUNTED: readonly number[] = [FILE, FOLDER, DEVICE, SOCKET];
 const MAX_LINK_CHARACTERS = 4096;
 const MAX_MODE = 0o177777;
@@ -242,7 +242,7 @@ function orderChildren(folder: FsNode, nodes: readonly FsNode[]): void {
   }
 }
 
-/** The contents of a file. A mounted file has those of its mount. */
+/** The contents of a file. A mounted file has the contents of its mount. */
 function bytesOf(node: FsNode): Uint8Array {
   const contents = node.contents as Uint8Array | null;
   if (!contents || node.mounted) return new Uint8Array(0);

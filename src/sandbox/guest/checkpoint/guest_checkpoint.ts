@@ -18,7 +18,7 @@ const decoder = new TextDecoder();
 
 /**
  * Head of a checkpoint: all that it has of a session beside bytes. The bytes come first: the packed differences between the heap's
- * pages and those of the image, then the contents of the files. The length of this part follows it.
+ * pages and the pages of the image, then the contents of the files. The length of this part follows it.
  */
 type CheckpointHead = FilesHead | FilesHead & MemoryHead;
 
@@ -83,7 +83,7 @@ export class GuestCheckpoint {
   }
 
   /**
-   * Replaces the state by that of a checkpoint. Returns true if the checkpoint has memory. Otherwise its files are
+   * Replaces the state by the state of a checkpoint. Returns true if the checkpoint has memory. Otherwise its files are
    * added to the state at the start.
    *
    * @throws {Error} if it cannot be restored here. The state is undefined then.

@@ -53,7 +53,7 @@ export function openNodes(fs: FileSystem): FsNode[] {
   return openStreams(fs).map(({ node }) => node);
 }
 
-/** Opens files as they were. No descriptor may be open. `nodes` are those of the restored tree. */
+/** Opens files as they were. No descriptor may be open. `nodes` are the nodes of the restored tree. */
 export function restoreOpenFiles(
   fs: FileSystem,
   files: readonly OpenFile[],

@@ -85,7 +85,7 @@ export class LocalTime {
     this.#writeNames([addresses[0] ?? 0, addresses[1] ?? 0]);
   }
 
-  /** Sets the zone to UTC. The names in the heap are those of the image after a rewind. */
+  /** Sets the zone to UTC. The names in the heap come from the image after a rewind. */
   reset(): void {
     this.#zone = UTC;
     this.#encoded = undefined;

@@ -92,7 +92,7 @@ export class PythonThreads {
     this.#failed.promise.catch(() => {}); // it is raced with the main thread
   }
 
-  /** True if a thread has started since the heap was that of the image, beside the main thread. */
+  /** True if a thread has started since the heap was the image's, beside the main thread. */
   get wereUsed(): boolean {
     return this.#live.size + this.#reserved.size + this.#freeStacks.size > 0;
   }

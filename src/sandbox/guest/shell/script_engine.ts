@@ -75,7 +75,7 @@ export interface ScriptEngineParts {
     signal?: AbortNotice,
     options?: { readonly isJob: boolean },
   ) => Promise<ProgramResult>;
-  /** True if programs that the engine starts get no variables beside those of `env`. */
+  /** True if programs that the engine starts get no variables beside `env`. */
   readonly isProgram?: boolean;
   /** Called before each command of a script. */
   readonly beforeCommand?: (interpreter: ScriptInterpreter) => Promise<void> | undefined;
@@ -269,7 +269,7 @@ export class ScriptEngine implements JobEngine {
     this.#bash.state = decodeState(image) as State;
   }
 
-  /** Makes the state at the end of the last script that of the next one. Returns the working directory. */
+  /** Makes the state at the end of the last script the state of the next script. Returns the working directory. */
   keepState(exitCode: number): string {
     const state = this.#lastState ?? this.#bash.state;
     this.#bash.state = { ...state, ...IDLE_STATE, lastExitCode: exitCode };

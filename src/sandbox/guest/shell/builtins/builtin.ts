@@ -41,7 +41,7 @@ export interface ShellState {
   inCondition: boolean;
   /** Number of the virtual process: each subshell and substitution has one. */
   readonly bashPid: number;
-  /** Number of the shell, which is that of its subshells too. */
+  /** Number of the shell, which its subshells have too. */
   readonly virtualPid: number;
 }
 
@@ -100,7 +100,7 @@ export function complained(message: string, exitCode = 1): CommandOutput {
   return { stdout: "", stderr: `bash: ${message}\n`, exitCode };
 }
 
-/** Joins results. The exit code is that of the last one that failed. */
+/** Joins results. The exit code is the code of the last result that failed. */
 export function joined(results: readonly CommandOutput[]): CommandOutput {
   return {
     stdout: results.map(({ stdout }) => stdout).join(""),

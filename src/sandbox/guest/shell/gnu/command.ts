@@ -75,7 +75,7 @@ export interface CommandResult {
 export interface RunOptions {
   readonly stdin?: string;
   readonly cwd?: string;
-  /** All of its variables. @default those of the command */
+  /** All of its variables. @default the variables of the command */
   readonly variables?: Readonly<Record<string, string>>;
   /** True to return the output without printing stdout. @default false */
   readonly isCaptured?: boolean;

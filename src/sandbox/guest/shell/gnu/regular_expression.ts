@@ -1,7 +1,7 @@
 import { bracketSource } from "./glob.ts";
 import { UsageError } from "./command.ts";
 
-/** Grammars of regular expressions: basic and extended ones of POSIX with GNU's additions, and those of Emacs. */
+/** Grammars of regular expressions: basic and extended ones of POSIX with GNU's additions, and the grammar of Emacs. */
 export type Grammar = "basic" | "extended" | "emacs";
 
 /** Returns the source of a JavaScript expression, for the flags `u` and `s`, that matches as a POSIX expression does. */

@@ -200,7 +200,7 @@ export class BackgroundJob {
     this.#finish(SIGNAL_CODES + signal.number);
   }
 
-  /** Runs the command of `EXIT`, in an engine of its own, as that of the job was aborted. */
+  /** Runs the command of `EXIT`, in an engine of its own, as the engine of the job was aborted. */
   async #runAtExit(action: string, state: State): Promise<void> {
     this.#files = this.#parts.files.fork();
     const signal = new ShellSignal();

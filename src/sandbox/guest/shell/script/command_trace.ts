@@ -97,7 +97,7 @@ function conditionLine(
   return `[[ ${node.isNegated ? "! " : ""}${shown} ]]`;
 }
 
-/** Escapes the signs of a quoted pattern, or those of a regular expression that are special. */
+/** Escapes the signs of a quoted pattern, or the special signs of a regular expression. */
 function escapeAll(text: string, operator: string | undefined): string {
   if (operator === "=~") return text; // the engine has escaped the expression
   return /^(?:=|==|!=)$/.test(operator ?? "") ? text.replace(/[^]/gu, "\\$&") : text;

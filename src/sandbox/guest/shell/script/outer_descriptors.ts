@@ -6,7 +6,7 @@ type Node = Parameters<ScriptInterpreter["executeCommand"]>[0];
 
 /** The parts of {@linkcode OuterDescriptors}. */
 export interface OuterDescriptorsParts {
-  /** Prints output where that of the script goes. */
+  /** Prints output where the output of the script goes. */
   readonly print: (output: CommandOutput) => void;
 }
 

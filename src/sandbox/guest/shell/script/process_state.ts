@@ -105,7 +105,7 @@ export function isChildProcess(options: ChildOptions | undefined): options is Ch
 /** Sets of names of variables with a type, of which a program has none at its start. */
 const TYPED_VARIABLES = ["associativeArrays", "integerVars", "lowercaseVars", "namerefs", "uppercaseVars"];
 
-/** Makes a copy of a script's state that of a program that the script calls by its path. */
+/** Makes a copy of a script's state the state of a program that the script calls by its path. */
 export function becomeProgram(state: State, pristine: State): void {
   const program = childState(state, pristine, { env: Object.fromEntries(temporaryVariables(state)) });
   const special = [...state.env].filter(([name]) => !NAME.test(name));

@@ -16,7 +16,7 @@ export interface CommandOptions extends ParsedOptions {
   readonly args: readonly string[];
 }
 
-/** Parses the options of a command. Those of a list are refused by name. */
+/** Parses the options of a command. Options of a list are refused by name. */
 export function commandOptions(
   args: readonly string[],
   definition: string,

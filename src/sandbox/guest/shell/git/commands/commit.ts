@@ -261,7 +261,7 @@ export const commit: GitCommand = async (args, repository) => {
   }
 };
 
-/** Returns the parents of the next commit: that of `HEAD`, and those of a merge that was begun. */
+/** Returns the parents of the next commit: the commit of `HEAD`, and the parents of a merge that was begun. */
 function parentsOfNext({ files, gitFolder }: Repository, head: string | undefined): string[] {
   const path = `${gitFolder}/MERGE_HEAD`;
   const merged = statusOf(files, path)

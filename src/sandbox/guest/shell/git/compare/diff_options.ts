@@ -135,7 +135,7 @@ function percentOf(text: string): number {
   return Number(`0.${text}`) * 100;
 }
 
-/** Width of the output: that of the variable `COLUMNS`, or 80. */
+/** Width of the output: the variable `COLUMNS`, or 80. */
 export function columnsOf({ variables }: Pick<CommandContext, "variables">): number {
   return Number(variables["COLUMNS"]) || 80;
 }

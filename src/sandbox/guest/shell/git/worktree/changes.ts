@@ -29,7 +29,7 @@ export function findChanges(
     spec?: PathSpec;
     untracked?: UntrackedMode;
     ignored?: "no" | "traditional" | "matching";
-    /** Tree with which the index is compared. @default that of the commit of `HEAD` */
+    /** Tree with which the index is compared. @default the tree of the commit of `HEAD` */
     tree?: string | undefined;
   } = {},
 ): Changes {

@@ -114,7 +114,7 @@ function refuseLosses(
   if (parts.length > 0) throw new GitError(`${parts.join("")}Aborting`, { kind: "", exitCode: 1 });
 }
 
-/** Makes index and work tree those of a tree, and discards all changes of files that git knows. */
+/** Makes index and work tree equal to a tree, and discards all changes of files that git knows. */
 export function forceTree(repository: Repository, tree: string | undefined): void {
   const { objects, index } = repository;
   const work = new WorkTree(repository);
@@ -135,7 +135,7 @@ export function forceTree(repository: Repository, tree: string | undefined): voi
   }
 }
 
-/** Makes the index that of a tree, and leaves the work tree alone. */
+/** Makes the index equal to a tree, and leaves the work tree alone. */
 export function resetIndex(
   repository: Repository,
   files: FileMap,

@@ -54,7 +54,7 @@ function numberText(value: number, formatNumber: FormatNumber): string {
   return Number.isFinite(value) ? formatNumber(value) : specialText(value);
 }
 
-/** Text of a number that is not finite. The sign of NaN is that of the C library's failed functions. */
+/** Text of a number that is not finite. The sign of NaN is the sign that the C library's failed functions return. */
 export function specialText(value: number): string {
   if (Number.isNaN(value)) return "-nan";
   return value < 0 ? "-inf" : "+inf";

@@ -1,6 +1,6 @@
 import { type Decimal, integerRoot, truncate, ZERO } from "./decimal.ts";
 
-/** Digits beyond those of the result, which absorb the rounding of steps. */
+/** Digits beyond the digits of the result, which absorb the rounding of steps. */
 const GUARD_DIGITS = 12;
 
 /** The functions compute in fixed point: a bigint `x` stands for `x / one`. */

@@ -39,7 +39,10 @@ function requireFile(name: string, { files, cwd }: CommandContext): void {
   }
 }
 
-/** Returns whether an owner such as `user:group` is another than that of all files. Fails if there is no such name. */
+/**
+ * Returns whether an owner such as `user:group` is another owner than the owner of all files. Fails if there is no
+ * such name.
+ */
 function namesOther(text: string, kind: "user" | "group"): boolean {
   const [user = "", group = ""] = kind === "group" ? ["", text] : text.split(/[:.]/);
   for (const [name, word] of [[user, "user"], [group, "group"]]) {

@@ -155,7 +155,7 @@ function chooseCommits(
   }
 }
 
-/** Reads revisions and ranges of revisions. Without any, the range is that of `HEAD`. */
+/** Reads revisions and ranges of revisions. Without any, the range is the range of `HEAD`. */
 function readRange(
   repository: Repository,
   options: CommandOptions,
