@@ -122,7 +122,7 @@ export class GuestLink {
     return this.#pipe.send(kind, this.#session, payload);
   }
 
-  /** Handles one frame of this session. An unexpected frame is a protocol violation. */
+  /** Handles a frame of this session. An unexpected frame is a protocol violation. */
   receive(frame: Frame): void {
     if (this.#termination) return;
     if (frame.kind === FrameKind.opened && !this.#isOpen) this.#opened();
@@ -138,7 +138,7 @@ export class GuestLink {
   }
 
   /**
-   * Sends a request whose response is one `done` frame, and returns the contents of the response.
+   * Sends a request whose response is a `done` frame, and returns the contents of the response.
    *
    * @throws {GuestRefusal} with the guest's message if the guest refuses the request.
    * @throws {SandboxError} if the interpreter is terminated or does not respond within 10 seconds.
@@ -196,8 +196,8 @@ export class GuestLink {
 const OUT_OF_MEMORY = /out of memory|allocation failed|OOM|Cannot allocate|Failed to reserve/i;
 
 /**
- * Returns the termination that a guest reports. It may be false: message and exit code are shown and change nothing
- * else.
+ * Returns the termination that a guest reports. The report may be false: message and exit code are shown and change
+ * nothing else.
  */
 function terminationOfGuest(payload: Uint8Array): Termination {
   const { reason, exitCode } = decodeLost(payload);
@@ -227,7 +227,7 @@ export function isRetryable(error: unknown): boolean {
   return error instanceof RetryableStartError;
 }
 
-/** Returns the error for an interpreter that was terminated before it started. */
+/** Returns the error for an interpreter that was terminated before the start. */
 export function startError(
   termination: Termination,
   options: ErrorOptions & { stderr?: string | undefined } = {},

@@ -7,7 +7,7 @@ import type { StateMemory, StateRoom } from "./state_memory.ts";
 import workerSource from "./compression_worker.ts" with { type: "text" };
 import type { CompressionRequest, CompressionResponse } from "./compression_worker.ts";
 
-/** Bytes of states that one owner may have in memory. Further ones are captured when these are compressed. */
+/** Bytes of states that an owner may have in memory. Further states are captured when these are compressed. */
 const OWNER_BYTES = 128 * 1024 * 1024;
 /** Jobs of one owner between which the worker switches. Further jobs wait, and jobs of other owners do not. */
 const OWNER_JOBS = 2;
