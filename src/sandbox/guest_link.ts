@@ -21,13 +21,13 @@ export interface Termination {
   readonly message: string;
   /** True if the guest ended by itself, so that its process may still run. */
   readonly ended?: true;
-  /** Exit code from 0 to 255, if the guest reports that its program ended the interpreter with one. */
+  /** Exit code from 0 to 255, if the guest reports that the program ended the interpreter with a code. */
   readonly exitCode?: number;
   /** Signal that ended the process, if this host did not kill it. */
   readonly signal?: string;
 }
 
-/** Termination of the other interpreters of a process that is killed because one of them does not stop. */
+/** Termination of the other interpreters of a process that is killed because an interpreter does not stop. */
 export const COLLATERAL_KILL: Termination = {
   reason: "collateral",
   message: "another session of its process did not stop, and the process was killed",
@@ -77,7 +77,7 @@ export interface GuestListener {
 }
 
 /**
- * The host's end of the connection to one interpreter. Sends and receives frames until the interpreter is
+ * The host's end of the connection to an interpreter. Sends and receives frames until the interpreter is
  * terminated.
  */
 export class GuestLink {
@@ -117,7 +117,7 @@ export class GuestLink {
     return this.#pipe.pid;
   }
 
-  /** Sends one frame to the interpreter. A promise resolves when the frame is written, or never will be. */
+  /** Sends a frame to the interpreter. A promise resolves when the frame is written, or never will be. */
   send(kind: FrameKind, payload?: Uint8Array | string): Promise<void> | void {
     return this.#pipe.send(kind, this.#session, payload);
   }

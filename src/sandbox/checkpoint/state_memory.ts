@@ -18,7 +18,7 @@ export interface StateMemory {
   reserve(bytes: number, signal?: AbortSignal): Promise<StateRoom>;
 }
 
-/** Room of one state, which is free when it is disposed. */
+/** Room of a state, which is free when disposed. */
 export interface StateRoom extends Disposable {
   /** Frees what is beyond so many bytes. */
   shrink(bytes: number): void;

@@ -2,11 +2,11 @@ import type { EmscriptenModule, ModuleFactory, PythonExports } from "./emscripte
 import { createInstantiator, installFiles, type PythonAssets, restorePython } from "./python/interpreter.ts";
 import { type HeapImage, type ImageLayout, PAGE_BYTES } from "./heap_image.ts";
 
-/** Shorter gaps of zeros are copied: one long copy is faster than two short ones. */
+/** Shorter gaps of zeros are copied: a long copy is faster than two short copies. */
 const MIN_GAP_BYTES = 4 * PAGE_BYTES;
 /** An image that was just built. */
 export interface BuiltImage extends ImageLayout {
-  /** The pieces, one after the other. */
+  /** The pieces in sequence. */
   readonly data: Uint8Array;
 }
 

@@ -61,7 +61,7 @@ const DEFAULT_CALL_MS = 10_000;
 /** Tools that run in a session of each episode. */
 export interface ToolGroup {
   readonly specs: readonly ToolSpec[];
-  /** Returns the transform of one env for the named tools. */
+  /** Returns the transform of an env for the named tools. */
   makeTransform(options: Omit<ToolTransformOptions, "tools"> & { names: ReadonlySet<string> }): Transform;
 }
 

@@ -285,7 +285,7 @@ export interface WorkspaceLeaseOptions {
 }
 
 /**
- * Sessions of one env, one at a time. A session can be acquired before the step that needs it, so that a step is
+ * Sessions of an env, one at a time. A session can be acquired before the step that needs it, so that a step is
  * refused before it has changed anything when none is free.
  */
 export class EnvSessions implements SessionPool, AsyncDisposable {

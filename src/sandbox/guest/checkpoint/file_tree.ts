@@ -15,7 +15,7 @@ const REMOVED_NAME = ".paddock-removed";
 
 /**
  * A node of the tree: the index of its folder, its name, inode, mode, access, change and status times in milliseconds,
- * and its bytes, target or device number. The first one is the root. One that is removed but open has no folder.
+ * and its bytes, target or device number. The first node is the root. A node that is removed but open has no folder.
  */
 export type TreeNode = readonly [
   parent: number,
@@ -138,7 +138,7 @@ export class FileTree {
     }
   }
 
-  /** Returns the node of an entry: the one of the start, or a new one. */
+  /** Returns the node of an entry: the node of the start, or a new node. */
   #add(entry: TreeNode, nodes: readonly FsNode[], contents: (bytes: number) => Uint8Array): FsNode {
     const [parentIndex, name, inode, mode, , rest] = entry;
     if (nodes.length === 0) return this.#fs.root;
@@ -178,7 +178,9 @@ export class FileTree {
   }
 }
 
-/** Parses the files of a checkpoint. No name has more than one part, and each folder comes before what is in it. */
+/**
+ * Parses the files of a checkpoint. No name has more than a single part, and each folder comes before what is in it.
+ */
 export function parseTree(value: TreeImage): TreeImage {
   const nodes = requireItems(value.nodes);
   const inodes = new Set<number>();

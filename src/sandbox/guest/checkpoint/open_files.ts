@@ -23,7 +23,7 @@ interface SharedStream extends FsStream {
   stream_ops: { open?(stream: FsStream): void };
 }
 
-/** Returns the open files. Throws if one is a pipe, whose contents no checkpoint has. */
+/** Returns the open files. Throws if an open file is a pipe, whose contents no checkpoint has. */
 export function captureOpenFiles(fs: FileSystem, indexes: ReadonlyMap<FsNode, number>): OpenFile[] {
   const files = new Map<object, OpenFile & { fds: number[] }>();
   for (const stream of openStreams(fs)) {

@@ -26,7 +26,7 @@ interface CommandsParts {
 
 /**
  * The commands of the shell that Python runs, each in an engine of its own. They run while Python has left its stack,
- * and Python takes their output and runs their Python programs. All requests come from the guest: a false one harms
+ * and Python takes their output and runs their Python programs. All requests come from the guest: a false request harms
  * only the guest.
  */
 export class ShellCommands {
@@ -86,7 +86,7 @@ export class ShellCommands {
     clock.stopTimer(timer);
   }
 
-  /** Lets commands end that were killed. Returns `undefined` if there are none, or if another one runs. */
+  /** Lets commands end that were killed. Returns `undefined` if there are none, or if another command runs. */
   endKilled(): Promise<void> | undefined {
     const commands = [...this.#commands.values()];
     return commands.length > 0 && commands.every(({ isKilled }) => isKilled) ? this.endAll() : undefined;

@@ -55,7 +55,7 @@ interface PatchedBash extends Pick<Bash, "exec"> {
 /** Options of a script, as the engine takes them. */
 export interface ScriptOptions {
   readonly stdin: string;
-  /** `bytes` if each character of `stdin` is one byte. */
+  /** `bytes` if each character of `stdin` is a byte. */
   readonly stdinKind?: "bytes";
   /** Arguments of the script's first command, which are not parsed. */
   readonly args?: readonly string[];
@@ -304,8 +304,8 @@ function rewriteCommands(interpreter: ScriptInterpreter): void {
 }
 
 /**
- * Makes a command fail if the file system refuses its redirection, such as one to a read-only file. Without this,
- * the error would end the engine and everything that runs in it.
+ * Makes a command fail if the file system refuses its redirection, such as a redirection to a read-only file. Without
+ * this, the error would end the engine and everything that runs in it.
  */
 function reportRedirectErrors(interpreter: ScriptInterpreter): ScriptInterpreter {
   const command = interpreter.executeCommand.bind(interpreter);

@@ -39,7 +39,7 @@ export interface ShellState {
   readonly isDash?: boolean;
   readonly errexitSafe?: boolean;
   inCondition: boolean;
-  /** Number of the virtual process: each subshell and substitution has one. */
+  /** Number of the virtual process: each subshell and substitution has a number. */
   readonly bashPid: number;
   /** Number of the shell, which its subshells have too. */
   readonly virtualPid: number;
@@ -79,7 +79,7 @@ export interface BuiltinInterpreter extends ScriptInterpreter {
 export interface BuiltinCall {
   readonly name: string;
   readonly args: readonly string[];
-  /** Text in which each character is one byte. */
+  /** Text in which each character is a byte. */
   readonly stdin: string;
   readonly state: ShellState;
   readonly interpreter: BuiltinInterpreter;

@@ -247,7 +247,7 @@ export class BackgroundJob {
   }
 }
 
-/** Returns a statement that is one subshell as a group, as the job is the subshell. */
+/** Returns a statement of a single subshell as a group, as the job is the subshell. */
 function toJobStatement(statement: StatementNode): StatementNode {
   const [pipeline, ...more] = statement.pipelines;
   const [command, ...others] = pipeline?.commands ?? [];

@@ -4,7 +4,7 @@ import type { CommandNode, ConditionNode } from "../builtins/nodes.ts";
 import type { ScriptInterpreter } from "../terminal.ts";
 import { shortLived } from "./short_lived.ts";
 
-/** What `set -x` traces: one kind for each form of a line. */
+/** What `set -x` traces: a kind for each form of a line. */
 type TraceEvent =
   | readonly ["command", words: readonly string[]]
   | readonly ["assignment", name: string, value: string]

@@ -131,7 +131,7 @@ function temporaryVariables({ env, tempExportedVars = new Set() }: State): [name
   return [...tempExportedVars].map((name) => [name, env.get(name) ?? ""]);
 }
 
-/** Returns options with the depth of a shell that another one starts. */
+/** Returns options with the depth of a shell that another shell starts. */
 export function countShell(parent: State, options: ChildOptions): ChildOptions {
   const outer = options.env?.SHLVL ??
     (parent.exportedVars.has("SHLVL") ? parent.env.get("SHLVL") : undefined);

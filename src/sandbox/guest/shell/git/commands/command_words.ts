@@ -38,7 +38,7 @@ function parse(args: readonly string[], definition: string, settings: ParseSetti
   }
 }
 
-/** Returns the operands and the words behind `--` in one list. */
+/** Returns the operands and the words behind `--` in a list. */
 export function allWords({ operands, paths }: CommandOptions): string[] {
   return [...operands, ...paths ?? []];
 }

@@ -270,7 +270,7 @@ function parentsOfNext({ files, gitFolder }: Repository, head: string | undefine
   return head === undefined ? [] : [head, ...merged];
 }
 
-/** Removes blank lines at both ends, spaces at ends of lines, and all but one of several blank lines. */
+/** Removes blank lines at both ends, spaces at ends of lines, and all but a single line of several blank lines. */
 export function cleanMessage(text: string, { isCommented }: { isCommented: boolean }): string {
   const lines = text.split("\n").filter((line) => !(isCommented && line.startsWith("#")))
     .map((line) => line.replace(/[ \t\r\f\v]+$/, ""));

@@ -171,7 +171,7 @@ export function choosePairs(
   return chosen;
 }
 
-/** Returns a diff in the forms that the settings name, or else in the command's own one. */
+/** Returns a diff in the forms that the settings name, or else in the command's own form. */
 export function diffText(
   pairs: readonly FilePair[],
   settings: DiffSettings,

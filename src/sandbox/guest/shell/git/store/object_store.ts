@@ -44,7 +44,7 @@ export class ObjectStore {
     return object;
   }
 
-  /** Reads an object of one type. Ends the command if there is none, or if it has another type. */
+  /** Reads an object of a type. Ends the command if there is none, or if it has another type. */
   readKind(id: string, kind: ObjectKind): Uint8Array {
     const object = this.read(id);
     if (object.kind !== kind) fatal(`object ${id} is a ${object.kind}, not a ${kind}`);

@@ -18,7 +18,7 @@ const WORDINGS = {
 } as const satisfies Readonly<Record<string, Wording>>;
 
 /**
- * Brings index and work tree from one tree to another one, and keeps changes in files that are the same in both.
+ * Brings index and work tree from a tree to another tree, and keeps changes in files that are the same in both.
  *
  * @throws {GitError} if changes or untracked files would be lost. Nothing has been changed then.
  */

@@ -6,7 +6,9 @@ import { fail, quoted } from "./operands.ts";
 const OPTIONS = "c,changes:f,silent:quiet:v,verbose:dereference:h,no-dereference:from=:no-preserve-root:" +
   "preserve-root:reference=:R,recursive:H:L:P";
 
-/** `chown` and `chgrp` of GNU coreutils 9.1. All files have one owner, whom they keep: another one is refused. */
+/**
+ * `chown` and `chgrp` of GNU coreutils 9.1. All files have the same owner, whom they keep: another owner is refused.
+ */
 function keepOwner(kind: "user" | "group"): GnuCommand {
   return (args, context) => {
     const options = parseOptions(args, OPTIONS);

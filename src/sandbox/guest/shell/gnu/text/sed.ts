@@ -343,7 +343,7 @@ class ScriptParser {
     }
   }
 
-  /** Reads the number of a sign, such as `\x41`. An operator remains one. */
+  /** Reads the number of a sign, such as `\x41`. An operator remains an operator. */
   #numberedSign(letter: string): string {
     const [digits, base] = letter === "x"
       ? [/[0-9a-fA-F]{1,2}/y, 16] as const
