@@ -64,6 +64,7 @@ export const SECTIONS: readonly Section[] = [
     pages: [
       { title: "Commands", slug: "reference/commands" },
       { title: "HTTP", slug: "reference/http" },
+      { title: "Statuses, errors, limits", slug: "reference/facts" },
       { title: "TypeScript", slug: "reference/typescript" },
       { title: "Profile files", slug: "reference/profile" },
       { title: "Configuration file", slug: "reference/config" },
