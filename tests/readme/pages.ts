@@ -11,6 +11,7 @@ export const PAGES = [
   "architecture",
   "benchmarks",
   "checkpoints",
+  "choosing",
   "cli",
   "cluster",
   "code_mode",
