@@ -430,9 +430,10 @@ async function openTraining(flags: RolloutFlags, setup: TrainingSetup): Promise<
   const { tokens, stack } = setup;
   if (trainOut === undefined || tokens === undefined) return undefined;
   const { tokenizer } = tokens;
-  const onKept = (result: InteractionResult) => requireSameTokens(result, { out: trainOut, tokenizer });
-  const options = { resume, force, mayResume: true, source, onKept };
-  const file = stack.use(await TrainingFile.open(trainOut, options));
+  const onKeep = (result: InteractionResult) => requireSameTokens(result, { out: trainOut, tokenizer });
+  const file = stack.use(
+    await TrainingFile.open(trainOut, { resume, force, mayResume: true, source, onKeep }),
+  );
   return new TrainingRun(file, tokens);
 }
 
