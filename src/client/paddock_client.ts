@@ -133,7 +133,14 @@ export class PaddockClient implements BranchingPool, AsyncDisposable {
    * @throws {RangeError} if a limit is out of range.
    */
   constructor(options: PaddockClientOptions) {
-    requireKnownOptions("create PaddockClient", options, OPTIONS);
+    requireKnownOptions("create PaddockClient", options, {
+      url: true,
+      token: true,
+      retries: true,
+      backoffMs: true,
+      responseTimeoutMs: true,
+      fetch: true,
+    });
     this.#api = new ServerApi(options);
   }
 
@@ -425,13 +432,4 @@ const ROLLOUT_OPTIONS: Readonly<Record<keyof RemoteRolloutOptions | "signal", tr
   tokens: true,
   resumed: true,
   signal: true,
-};
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof PaddockClientOptions, true>> = {
-  url: true,
-  token: true,
-  retries: true,
-  backoffMs: true,
-  responseTimeoutMs: true,
-  fetch: true,
 };

@@ -95,7 +95,14 @@ export async function checkTokens(
   tokenizer: Tokenizer,
   options: CheckTokensOptions = {},
 ): Promise<TokenReport> {
-  requireKnownOptions("call checkTokens", options, OPTIONS);
+  requireKnownOptions("call checkTokens", options, {
+    ...EPISODE_TOKEN_OPTIONS,
+    maxTokens: true,
+    seed: true,
+    onStart: true,
+    onChat: true,
+    signal: true,
+  });
   const { mode = "append", onRewrite = "keep", onStart, onChat, signal } = options;
   const { format = new TokenFormat({ ...pickKnownOptions(options, TOKEN_FORMAT_OPTIONS), tokenizer }) } =
     options;
@@ -253,13 +260,3 @@ class FixedChat implements Env {
     return Promise.resolve();
   }
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof CheckTokensOptions, true>> = {
-  ...EPISODE_TOKEN_OPTIONS,
-  maxTokens: true,
-  seed: true,
-  onStart: true,
-  onChat: true,
-  signal: true,
-};

@@ -24,7 +24,7 @@ export async function* readTrajectories(
   path: string,
   options: ReadTrajectoriesOptions = {},
 ): AsyncGenerator<Trajectory> {
-  requireKnownOptions("call readTrajectories", options, OPTIONS);
+  requireKnownOptions("call readTrajectories", options, { onWarning: true, onDamage: true });
   using file = await Deno.open(path);
   let number = 0;
   for await (const line of readLines(file.readable, { maxBytes: MAX_ROW_BYTES })) {
@@ -49,9 +49,3 @@ function parseLine(line: Line): { readonly trajectory: Trajectory } | { readonly
     return { fault: errorMessage(error) };
   }
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof ReadTrajectoriesOptions, true>> = {
-  onWarning: true,
-  onDamage: true,
-};

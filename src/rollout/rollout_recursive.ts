@@ -41,7 +41,7 @@ export async function rolloutRecursive(
   input: TaskInput,
   options: RolloutRecursiveOptions = {},
 ): Promise<Trajectory[]> {
-  requireKnownOptions("call rolloutRecursive", options, OPTIONS);
+  requireKnownOptions("call rolloutRecursive", options, { ...ROLLOUT_OPTIONS, id: true });
   const { maxTurns = 64, tokens, id = crypto.randomUUID(), onAborted, signal } = options;
   requireMaxTurns(maxTurns);
   const format = tokens && (tokens.format ?? new TokenFormat(pickKnownOptions(tokens, TOKEN_FORMAT_OPTIONS)));
@@ -138,9 +138,3 @@ export function replyOfQuestion({ messages, error, cut, turns }: Trajectory): st
   }
   return parseTaggedReply(messageText(last)).visibleText.trim();
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof RolloutRecursiveOptions, true>> = {
-  ...ROLLOUT_OPTIONS,
-  id: true,
-};

@@ -76,7 +76,12 @@ export async function rolloutTree(
   task: TaskInput,
   options: RolloutTreeOptions,
 ): Promise<Trajectory[]> {
-  requireKnownOptions("call rolloutTree", options, OPTIONS);
+  requireKnownOptions("call rolloutTree", options, {
+    ...ROLLOUT_OPTIONS,
+    branch: true,
+    concurrency: true,
+    id: true,
+  });
   const { maxTurns = 64, tokens, id = crypto.randomUUID(), concurrency = 8, signal } = options;
   const { envName, timeScale, seed, sample, cutScore, limits } = options;
   requireMaxTurns(maxTurns);
@@ -242,11 +247,3 @@ class EpisodeTree {
     this.#ended.push({ number, trajectory });
   }
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof RolloutTreeOptions, true>> = {
-  ...ROLLOUT_OPTIONS,
-  branch: true,
-  concurrency: true,
-  id: true,
-};
