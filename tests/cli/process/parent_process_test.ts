@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { findNpx, type ProcessState, watchNpx } from "../../src/cli/parent_process.ts";
+import { findNpx, type ProcessState, watchNpx } from "../../../src/cli/process/parent_process.ts";
 
 const NPX = "npm exec deno@2.9.6 task paddock serve";
 

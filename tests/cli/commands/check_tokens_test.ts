@@ -1,14 +1,14 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { runCommandLine } from "../../src/cli/commands.ts";
-import type { TokenReport } from "../../src/rollout/check_tokens.ts";
-import { FakeVllm, type FakeVllmOptions } from "../policy/fake_vllm.ts";
-import { TempFolder } from "../temp_folder.ts";
-import { tinyTokenizer, tinyTokenizerFiles } from "../tiny_tokenizer.ts";
-import { FakeSink } from "./fake_sink.ts";
-import { type Run, runPaddock } from "./run_paddock.ts";
+import { runCommandLine } from "../../../src/cli/commands.ts";
+import type { TokenReport } from "../../../src/rollout/check_tokens.ts";
+import { FakeVllm, type FakeVllmOptions } from "../../policy/fake_vllm.ts";
+import { TempFolder } from "../../temp_folder.ts";
+import { tinyTokenizer, tinyTokenizerFiles } from "../../tiny_tokenizer.ts";
+import { FakeSink } from "../fake_sink.ts";
+import { type Run, runPaddock } from "../run_paddock.ts";
 
 const chatTemplate = await Deno.readTextFile(
-  new URL("../goldens/qwen_like_template.jinja", import.meta.url),
+  new URL("../../goldens/qwen_like_template.jinja", import.meta.url),
 );
 const tokenizer = await tinyTokenizer({ chatTemplate });
 

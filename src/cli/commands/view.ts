@@ -1,21 +1,21 @@
 import { Command, Option } from "commander";
-import { readRunRecord, settingText } from "../rollout/run_record.ts";
-import type { Trajectory } from "../rollout/trajectory.ts";
-import { HttpServer } from "../server/http/http_server.ts";
-import { viewerServer } from "../server/viewer_server.ts";
-import { escapeLine } from "../terminal_text.ts";
-import { RunFolder } from "../viewer/run_folder.ts";
-import { EXIT, runCommand } from "./run_command.ts";
-import { rethrowAsUsageError, UsageError } from "./cli_errors.ts";
-import { requireReadable, resolveTokenizer, STDIN, toInputPath } from "./input.ts";
-import { currentIo } from "./io.ts";
-import { parseWholeNumber } from "./options.ts";
-import { wantsColour, writeText } from "./output.ts";
-import { readSavedEpisodes } from "./rollout/trajectory_file.ts";
-import { flagsOf } from "./sandbox_options.ts";
-import { LOOPBACK_NAMES } from "./serve/address.ts";
-import { listenError, logError, waitForAbort } from "./serve/listening.ts";
-import { formatTranscript } from "./transcript.ts";
+import { readRunRecord, settingText } from "../../rollout/run_record.ts";
+import type { Trajectory } from "../../rollout/trajectory.ts";
+import { HttpServer } from "../../server/http/http_server.ts";
+import { viewerServer } from "../../server/viewer_server.ts";
+import { escapeLine } from "../../terminal_text.ts";
+import { RunFolder } from "../../viewer/run_folder.ts";
+import { EXIT, runCommand } from "../run_command.ts";
+import { rethrowAsUsageError, UsageError } from "../cli_errors.ts";
+import { requireReadable, resolveTokenizer, STDIN, toInputPath } from "../input.ts";
+import { currentIo } from "../io.ts";
+import { parseWholeNumber } from "../options.ts";
+import { wantsColour, writeText } from "../output.ts";
+import { readSavedEpisodes } from "../rollout/trajectory_file.ts";
+import { flagsOf } from "../sandbox_options.ts";
+import { LOOPBACK_NAMES } from "../serve/address.ts";
+import { listenError, logError, waitForAbort } from "../serve/listening.ts";
+import { formatTranscript } from "../transcript.ts";
 
 interface ViewFlags {
   port: number;

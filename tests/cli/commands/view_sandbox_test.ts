@@ -1,8 +1,8 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import { TempFolder } from "../temp_folder.ts";
-import { runOf } from "../viewer/saved_rows.ts";
-import { runPaddock, startPaddock } from "./run_paddock.ts";
+import { TempFolder } from "../../temp_folder.ts";
+import { runOf } from "../../viewer/saved_rows.ts";
+import { runPaddock, startPaddock } from "../run_paddock.ts";
 
 Deno.test("paddock view --web serves a folder until Ctrl-C", async () => {
   await using folder = await TempFolder.of({ "a.jsonl": runOf(3) });

@@ -1,17 +1,19 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { isAlive } from "../../bench/processes.ts";
-import { readLines } from "../../src/read_lines.ts";
-import { DENO_VERSION } from "../../src/version.ts";
-import { completion, FakeServer } from "../policy/fake_server.ts";
-import { TempFolder } from "../temp_folder.ts";
+import { isAlive } from "../../../bench/processes.ts";
+import { readLines } from "../../../src/read_lines.ts";
+import { DENO_VERSION } from "../../../src/version.ts";
+import { completion, FakeServer } from "../../policy/fake_server.ts";
+import { TempFolder } from "../../temp_folder.ts";
 
-const ROOT = decodeURIComponent(new URL("../../", import.meta.url).pathname);
+const ROOT = decodeURIComponent(new URL("../../../", import.meta.url).pathname);
 const PADDOCK = `${Deno.execPath()} run -A --quiet --no-check ${ROOT}src/cli.ts`;
 const JSON_BODY = { "content-type": "application/json" };
 
 /** A program that prints whether it would end with npx. */
 const LOOK = `
-const { findNpx } = await import("${new URL("../../src/cli/parent_process.ts", import.meta.url).href}");
+const { findNpx } = await import("${
+  new URL("../../../src/cli/process/parent_process.ts", import.meta.url).href
+}");
 const npx = findNpx();
 console.error("ends with npx:", npx !== undefined && !npx.hasNohup);
 `;

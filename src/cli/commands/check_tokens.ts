@@ -1,17 +1,17 @@
 import { Command, Option } from "commander";
-import { loadTokenizer } from "../chat/load_tokenizer.ts";
-import type { Tokenizer } from "../chat/tokenizer.ts";
-import { type ChatCheck, checkTokens, type TokenReport } from "../rollout/check_tokens.ts";
-import type { TokenProblem } from "../rollout/tokens/token_problem.ts";
-import type { TokenMode } from "../rollout/tokens/turn_writers.ts";
-import { escapeControls, escapeJsonControls } from "../terminal_text.ts";
-import { CALL_STYLES } from "../tools/parsers/call_styles.ts";
-import { EXIT, runCommand } from "./run_command.ts";
-import { rethrowAsUsageError, UsageError } from "./cli_errors.ts";
-import { currentIo } from "./io.ts";
-import { lookUp, nameOption, parseNumberAtLeast, parseWholeNumber } from "./options.ts";
-import { TextQueue, wantsColour, writeText } from "./output.ts";
-import { type ResolvedPolicy, resolvePolicy, SERVER_POLICIES } from "./rollout/policies.ts";
+import { loadTokenizer } from "../../chat/load_tokenizer.ts";
+import type { Tokenizer } from "../../chat/tokenizer.ts";
+import { type ChatCheck, checkTokens, type TokenReport } from "../../rollout/check_tokens.ts";
+import type { TokenProblem } from "../../rollout/tokens/token_problem.ts";
+import type { TokenMode } from "../../rollout/tokens/turn_writers.ts";
+import { escapeControls, escapeJsonControls } from "../../terminal_text.ts";
+import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
+import { EXIT, runCommand } from "../run_command.ts";
+import { rethrowAsUsageError, UsageError } from "../cli_errors.ts";
+import { currentIo } from "../io.ts";
+import { lookUp, nameOption, parseNumberAtLeast, parseWholeNumber } from "../options.ts";
+import { TextQueue, wantsColour, writeText } from "../output.ts";
+import { type ResolvedPolicy, resolvePolicy, SERVER_POLICIES } from "../rollout/policies.ts";
 
 /** Flags of the command. */
 interface CheckTokensFlags {

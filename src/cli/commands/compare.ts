@@ -5,18 +5,18 @@ import {
   readRunRecord,
   settingDifferences,
   settingText,
-} from "../rollout/run_record.ts";
-import { escapeJsonControls, escapeLine } from "../terminal_text.ts";
-import { compareRuns, type RunComparison } from "../viewer/compare_runs.ts";
-import { openIndex } from "../viewer/index/run_index.ts";
-import { formatChange, formatMs, formatNumber } from "../viewer/pages/format.ts";
-import { EXIT, runCommand } from "./run_command.ts";
-import { rethrowAsUsageError } from "./cli_errors.ts";
-import { requireReadable } from "./input.ts";
-import { currentIo } from "./io.ts";
-import { parseWholeNumber } from "./options.ts";
-import { writeText } from "./output.ts";
-import { flagsOf } from "./sandbox_options.ts";
+} from "../../rollout/run_record.ts";
+import { escapeJsonControls, escapeLine } from "../../terminal_text.ts";
+import { compareRuns, type RunComparison } from "../../viewer/compare_runs.ts";
+import { openIndex } from "../../viewer/index/run_index.ts";
+import { formatChange, formatMs, formatNumber } from "../../viewer/pages/format.ts";
+import { EXIT, runCommand } from "../run_command.ts";
+import { rethrowAsUsageError } from "../cli_errors.ts";
+import { requireReadable } from "../input.ts";
+import { currentIo } from "../io.ts";
+import { parseWholeNumber } from "../options.ts";
+import { writeText } from "../output.ts";
+import { flagsOf } from "../sandbox_options.ts";
 
 interface CompareFlags {
   limit: number;

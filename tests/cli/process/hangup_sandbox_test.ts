@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
-import { completion, FakeServer } from "../policy/fake_server.ts";
-import { TempFolder } from "../temp_folder.ts";
+import { completion, FakeServer } from "../../policy/fake_server.ts";
+import { TempFolder } from "../../temp_folder.ts";
 
-const SRC = new URL("../../src/", import.meta.url);
+const SRC = new URL("../../../src/", import.meta.url);
 const read = (path: string) => Deno.readTextFile(new URL(path, SRC));
 
 /** The command line, whose modules load until Deno has taken SIGHUP, as on a busy machine. */
@@ -22,8 +22,8 @@ Deno.test({
   async fn() {
     await using clone = await TempFolder.of({
       "src/cli.ts": await read("cli.ts"),
-      "src/cli/hangup.ts": await read("cli/hangup.ts"),
-      "src/cli/parent_process.ts": await read("cli/parent_process.ts"),
+      "src/cli/process/hangup.ts": await read("cli/hangup.ts"),
+      "src/cli/process/parent_process.ts": await read("cli/parent_process.ts"),
       "src/cli/main.ts": SLOW_MAIN,
       "src/cli/commands.ts": "",
       "src/deno.json": "{}",

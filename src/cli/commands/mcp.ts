@@ -1,25 +1,25 @@
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { Command } from "commander";
-import { abortable } from "../async/abort.ts";
-import { CheckpointService } from "../server/checkpoints/checkpoint_service.ts";
-import { CheckpointStore } from "../server/checkpoints/checkpoint_store.ts";
-import { ClientSession } from "../server/mcp/client_session.ts";
-import { LineTransport } from "../server/mcp/line_transport.ts";
-import { createPythonServer } from "../server/mcp/python_server.ts";
-import { onlySession } from "../server/mcp/tool_sessions.ts";
-import { Metrics } from "../server/metrics.ts";
-import { SessionService } from "../server/sessions/session_service.ts";
-import { DENO_VERSION } from "../version.ts";
-import { EXIT, runCommand } from "./run_command.ts";
+import { abortable } from "../../async/abort.ts";
+import { CheckpointService } from "../../server/checkpoints/checkpoint_service.ts";
+import { CheckpointStore } from "../../server/checkpoints/checkpoint_store.ts";
+import { ClientSession } from "../../server/mcp/client_session.ts";
+import { LineTransport } from "../../server/mcp/line_transport.ts";
+import { createPythonServer } from "../../server/mcp/python_server.ts";
+import { onlySession } from "../../server/mcp/tool_sessions.ts";
+import { Metrics } from "../../server/metrics.ts";
+import { SessionService } from "../../server/sessions/session_service.ts";
+import { DENO_VERSION } from "../../version.ts";
+import { EXIT, runCommand } from "../run_command.ts";
 import {
   createLazyPool,
   flagsOf,
   profileOption,
   resolveProfile,
   type SandboxFlags,
-} from "./sandbox_options.ts";
-import { printHint, writeText } from "./output.ts";
-import { currentIo } from "./io.ts";
+} from "../sandbox_options.ts";
+import { printHint, writeText } from "../output.ts";
+import { currentIo } from "../io.ts";
 
 /** Idle timeout of the session: 24 hours, as the only client keeps the session until the disconnection. */
 const IDLE_MS = 24 * 3_600_000;

@@ -1,8 +1,8 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { completion, FakeServer } from "../policy/fake_server.ts";
-import { TempFolder } from "../temp_folder.ts";
+import { completion, FakeServer } from "../../policy/fake_server.ts";
+import { TempFolder } from "../../temp_folder.ts";
 
-const CLI = decodeURIComponent(new URL("../../src/cli.ts", import.meta.url).pathname);
+const CLI = decodeURIComponent(new URL("../../../src/cli.ts", import.meta.url).pathname);
 
 Deno.test("paddock rollout uses HTTP_PROXY for no server on loopback, and names the proxy in errors of others", async () => {
   await using folder = await TempFolder.of({ "tasks.jsonl": '{"query":"6*7?","answer":"42"}\n' });

@@ -1,7 +1,7 @@
-import { ArgumentRangeError, ArgumentTypeError } from "../errors.ts";
-import type { BranchingLease, BranchingSession } from "../sandbox/contract/pool.ts";
-import { CheckpointStore } from "../server/checkpoints/checkpoint_store.ts";
-import { ServerError } from "../server/http/http_errors.ts";
+import { ArgumentRangeError, ArgumentTypeError } from "../../errors.ts";
+import type { BranchingLease, BranchingSession } from "../../sandbox/contract/pool.ts";
+import { CheckpointStore } from "../../server/checkpoints/checkpoint_store.ts";
+import { ServerError } from "../../server/http/http_errors.ts";
 
 /** Owner of all checkpoints: the program that drives the command. */
 const OWNER = "";

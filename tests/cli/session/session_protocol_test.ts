@@ -1,9 +1,9 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { parseRequest, RequestError, respondToLine } from "../../src/cli/session_protocol.ts";
-import { SessionBranches } from "../../src/cli/session_branches.ts";
-import { CheckpointError, SandboxError } from "../../src/errors.ts";
-import type { PythonSession } from "../../src/sandbox/contract/pool.ts";
-import { FakePool, ok } from "../fake_pool.ts";
+import { parseRequest, RequestError, respondToLine } from "../../../src/cli/session/session_protocol.ts";
+import { SessionBranches } from "../../../src/cli/session/session_branches.ts";
+import { CheckpointError, SandboxError } from "../../../src/errors.ts";
+import type { PythonSession } from "../../../src/sandbox/contract/pool.ts";
+import { FakePool, ok } from "../../fake_pool.ts";
 
 Deno.test("parseGradeRequest() reads each kind of request", () => {
   assertEquals(parseRequest('{"id":1,"code":"x","timeoutMs":5,"stdin":"y"}'), {

@@ -1,9 +1,9 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { type CallToolResult, Client } from "@modelcontextprotocol/client";
-import { ChildTransport } from "../../src/tools/mcp/child_transport.ts";
-import { runPaddock } from "./run_paddock.ts";
+import { ChildTransport } from "../../../src/tools/mcp/child_transport.ts";
+import { runPaddock } from "../run_paddock.ts";
 
-const CLI = decodeURIComponent(new URL("../../src/cli.ts", import.meta.url).pathname);
+const CLI = decodeURIComponent(new URL("../../../src/cli.ts", import.meta.url).pathname);
 
 async function run(client: Client, python_code: string): Promise<string> {
   const { content: [first] } = await client.callTool({

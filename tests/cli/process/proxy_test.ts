@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { describeProxy, excludeLoopback } from "../../src/cli/proxy.ts";
+import { describeProxy, excludeLoopback } from "../../../src/cli/process/proxy.ts";
 
 function environment(variables: Record<string, string>) {
   return {

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { inspectHost } from "../../src/cli/doctor_host.ts";
+import { inspectHost } from "../../../src/cli/doctor/doctor_host.ts";
 
 const HEAD = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n";
 

@@ -1,8 +1,8 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { readRunRecord } from "../../src/rollout/run_record.ts";
-import { completion, FakeServer } from "../policy/fake_server.ts";
-import { TempFolder } from "../temp_folder.ts";
-import { runPaddock } from "./run_paddock.ts";
+import { readRunRecord } from "../../../src/rollout/run_record.ts";
+import { completion, FakeServer } from "../../policy/fake_server.ts";
+import { TempFolder } from "../../temp_folder.ts";
+import { runPaddock } from "../run_paddock.ts";
 
 const TASKS = [1, 2, 3].map((id) => `{"id":"t${id}","query":"${id}?","answer":"1"}\n`).join("");
 

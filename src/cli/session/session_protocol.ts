@@ -6,19 +6,19 @@ import {
   SandboxError,
   WaitingExecError,
   type WaitingExecErrorCode,
-} from "../errors.ts";
-import { parseWithIntegers, writeIntegers } from "../numbers/exact_numbers.ts";
-import type { Line } from "../read_lines.ts";
-import type { ExecResult } from "../sandbox/contract/exec.ts";
-import type { BranchingSession, PythonSession } from "../sandbox/contract/pool.ts";
-import type { ShellResult } from "../sandbox/contract/shell.ts";
-import { checkPath } from "../sandbox/exec_check.ts";
-import { MAX_FORK_COUNT } from "../wire/limits.ts";
-import { fromWireInputs, inputsSchema } from "../sandbox/contract/wire_forms.ts";
-import { callAnswerSchema, sessionToolsSchema } from "../wire/v1_tools.ts";
-import type { HostTool } from "../sandbox/host_tool.ts";
-import { ServerError } from "../server/http/http_errors.ts";
-import { SessionTools } from "../server/sessions/session_tools.ts";
+} from "../../errors.ts";
+import { parseWithIntegers, writeIntegers } from "../../numbers/exact_numbers.ts";
+import type { Line } from "../../read_lines.ts";
+import type { ExecResult } from "../../sandbox/contract/exec.ts";
+import type { BranchingSession, PythonSession } from "../../sandbox/contract/pool.ts";
+import type { ShellResult } from "../../sandbox/contract/shell.ts";
+import { checkPath } from "../../sandbox/exec_check.ts";
+import { MAX_FORK_COUNT } from "../../wire/limits.ts";
+import { fromWireInputs, inputsSchema } from "../../sandbox/contract/wire_forms.ts";
+import { callAnswerSchema, sessionToolsSchema } from "../../wire/v1_tools.ts";
+import type { HostTool } from "../../sandbox/host_tool.ts";
+import { ServerError } from "../../server/http/http_errors.ts";
+import { SessionTools } from "../../server/sessions/session_tools.ts";
 import type { SessionBranches } from "./session_branches.ts";
 
 /** Identifier of a request, returned unchanged in the response. */

@@ -1,26 +1,26 @@
 import { Command } from "commander";
-import { mapConcurrently } from "../async/map_concurrently.ts";
-import type { Grader } from "../rewards/grader.ts";
-import { shortenTrajectory, toEpisodeRow } from "../rollout/episode_row.ts";
-import { gradeTrajectory } from "../rollout/grade_trajectory.ts";
-import type { Trajectory } from "../rollout/trajectory.ts";
-import { Summary, SummaryTable } from "./rollout/summary.ts";
-import { escapeJsonControls } from "../terminal_text.ts";
-import { EXIT, runCommand } from "./run_command.ts";
-import { GRADERS } from "../rewards/registry.ts";
-import { chooseGraders, type GraderFlags, openGraders } from "./rollout/graders.ts";
-import { requireReadable, toInputPath } from "./input.ts";
-import { argumentsOf } from "./option_table.ts";
-import { collectValues, formatNames, nameOption, parseWholeNumber } from "./options.ts";
-import { ALLOW_HELP } from "./rollout/plugins.ts";
-import { pythonProfileOption } from "./rollout/python_files.ts";
-import { flagsOf, profileOption, resolveProfile, type SandboxFlags } from "./sandbox_options.ts";
-import { recordGrade } from "./rollout/run_settings.ts";
-import { readSavedEpisodes, TrajectoryFile } from "./rollout/trajectory_file.ts";
-import { UsageError } from "./cli_errors.ts";
-import { timeScaleOption, withTimeScale } from "./time_scale.ts";
-import { ignoreBrokenPipe, writeText } from "./output.ts";
-import { currentIo, type TextSink } from "./io.ts";
+import { mapConcurrently } from "../../async/map_concurrently.ts";
+import type { Grader } from "../../rewards/grader.ts";
+import { shortenTrajectory, toEpisodeRow } from "../../rollout/episode_row.ts";
+import { gradeTrajectory } from "../../rollout/grade_trajectory.ts";
+import type { Trajectory } from "../../rollout/trajectory.ts";
+import { Summary, SummaryTable } from "../rollout/summary.ts";
+import { escapeJsonControls } from "../../terminal_text.ts";
+import { EXIT, runCommand } from "../run_command.ts";
+import { GRADERS } from "../../rewards/registry.ts";
+import { chooseGraders, type GraderFlags, openGraders } from "../rollout/graders.ts";
+import { requireReadable, toInputPath } from "../input.ts";
+import { argumentsOf } from "../option_table.ts";
+import { collectValues, formatNames, nameOption, parseWholeNumber } from "../options.ts";
+import { ALLOW_HELP } from "../rollout/plugins.ts";
+import { pythonProfileOption } from "../rollout/python_files.ts";
+import { flagsOf, profileOption, resolveProfile, type SandboxFlags } from "../sandbox_options.ts";
+import { recordGrade } from "../rollout/run_settings.ts";
+import { readSavedEpisodes, TrajectoryFile } from "../rollout/trajectory_file.ts";
+import { UsageError } from "../cli_errors.ts";
+import { timeScaleOption, withTimeScale } from "../time_scale.ts";
+import { ignoreBrokenPipe, writeText } from "../output.ts";
+import { currentIo, type TextSink } from "../io.ts";
 
 interface GradeFlags extends SandboxFlags, GraderFlags {
   /** Values of `--grader`, such as `gsm8k=0.8`. */

@@ -1,7 +1,7 @@
-import type { ExecResult } from "../sandbox/contract/exec.ts";
-import type { PythonSession } from "../sandbox/contract/pool.ts";
-import type { Limits } from "../sandbox/profile/schema.ts";
-import type { Profile } from "../sandbox/profile/profile.ts";
+import type { ExecResult } from "../../sandbox/contract/exec.ts";
+import type { PythonSession } from "../../sandbox/contract/pool.ts";
+import type { Limits } from "../../sandbox/profile/schema.ts";
+import type { Profile } from "../../sandbox/profile/profile.ts";
 
 /** An attempt to break a limit of the sandbox, and the result. */
 export interface DoctorAttempt {
