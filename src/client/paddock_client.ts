@@ -8,7 +8,7 @@ import type { ExecOptions, ExecResult, ProgramOptions } from "../sandbox/contrac
 import { EXEC_FIELDS } from "../sandbox/contract/exec_fields.ts";
 import type { CheckpointMemoryOptions } from "../sandbox/checkpoint/state_memory.ts";
 import type { BranchingPool, SandboxAcquireOptions } from "../sandbox/contract/pool.ts";
-import { checkEvery, checkSeed } from "../sandbox/exec_check.ts";
+import { checkEvery, checkSeed } from "../sandbox/exec/exec_check.ts";
 import { scoreSchema } from "../wire/v1_grade.ts";
 import { sessionListSchema } from "../wire/v1_sessions.ts";
 import { toRefusalError } from "./attempt.ts";

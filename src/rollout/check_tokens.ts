@@ -6,7 +6,7 @@ import { errorMessage, PolicyError } from "../errors.ts";
 import { History } from "../history.ts";
 import { type Policy, type Reply, toReply } from "../policy/policy.ts";
 import type { Task } from "../task.ts";
-import { EpisodeRun } from "./episode_run.ts";
+import { EpisodeRun } from "./episode/episode_run.ts";
 import { type CheckChat, checkChats } from "./tokens/check_chats.ts";
 import { EPISODE_TOKEN_OPTIONS, EpisodeWriter, type TokenOptions } from "./tokens/episode_writer.ts";
 import { TOKEN_FORMAT_OPTIONS, TokenFormat } from "./tokens/token_format.ts";

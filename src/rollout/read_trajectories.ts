@@ -2,7 +2,7 @@ import { requireKnownOptions } from "../options.ts";
 import { errorMessage } from "../errors.ts";
 import { type Line, readLines } from "../read_lines.ts";
 import type { Trajectory } from "./trajectory.ts";
-import { MAX_ROW_BYTES } from "./episode_row.ts";
+import { MAX_ROW_BYTES } from "./episode/episode_row.ts";
 import { parseTrajectory } from "./trajectory_schema.ts";
 
 /** Options of {@linkcode readTrajectories}. */

@@ -10,7 +10,7 @@ import { groupOf, type Task, type TaskInput, toTask } from "../task.ts";
 import { EndOnFinalReply } from "../transforms/end_episode.ts";
 import type { Transform } from "../transforms/transform.ts";
 import { TransformedEnv } from "../transforms/transformed_env.ts";
-import { EpisodeRun } from "./episode_run.ts";
+import { EpisodeRun } from "./episode/episode_run.ts";
 import { requireMaxTurns, ROLLOUT_OPTIONS, type RolloutOptions } from "./rollout.ts";
 import { EpisodeWriter, type TokenOptions } from "./tokens/episode_writer.ts";
 import { requireTrainable } from "./tokens/require_trainable.ts";

@@ -6,7 +6,7 @@ import type { Env } from "../envs/env.ts";
 import type { Policy } from "../policy/policy.ts";
 import { deriveSeed } from "../seeded_random.ts";
 import { type TaskInput, toTask } from "../task.ts";
-import { EpisodeRun } from "./episode_run.ts";
+import { EpisodeRun } from "./episode/episode_run.ts";
 import { requireMaxTurns, ROLLOUT_OPTIONS, type RolloutOptions } from "./rollout.ts";
 import { EpisodeWriter } from "./tokens/episode_writer.ts";
 import { requireTrainable } from "./tokens/require_trainable.ts";

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { mapConcurrently } from "../../async/map_concurrently.ts";
 import type { Grader } from "../../rewards/grader.ts";
-import { shortenTrajectory, toEpisodeRow } from "../../rollout/episode_row.ts";
+import { shortenTrajectory, toEpisodeRow } from "../../rollout/episode/episode_row.ts";
 import { gradeTrajectory } from "../../rollout/grade_trajectory.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
 import { Summary, SummaryTable } from "../rollout/summary.ts";

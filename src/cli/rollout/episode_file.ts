@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { errorMessage } from "../../errors.ts";
 import { type Line, readLines } from "../../read_lines.ts";
-import { type EpisodeRowOptions, MAX_ROW_BYTES, toEpisodeRow } from "../../rollout/episode_row.ts";
+import { type EpisodeRowOptions, MAX_ROW_BYTES, toEpisodeRow } from "../../rollout/episode/episode_row.ts";
 import type { Task } from "../../task.ts";
 import { rethrowAsUsageError, toUsageError, UnwrittenError, UsageError } from "../cli_errors.ts";
 import { currentIo } from "../io.ts";

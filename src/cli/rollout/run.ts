@@ -5,7 +5,7 @@ import { FIRST_ROWS, readTasks, type ReadTasksOptions } from "../../datasets/rea
 import type { Task } from "../../task.ts";
 import type { EnvFile } from "../../plugins/env_file.ts";
 import type { Profile } from "../../sandbox/profile/profile.ts";
-import type { CutScore } from "../../rollout/episode_score.ts";
+import type { CutScore } from "../../rollout/episode/episode_score.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import type { PlayedRun } from "../../rollout/run_record.ts";
 import type { TokenOptions } from "../../rollout/tokens/episode_writer.ts";

@@ -6,7 +6,7 @@ import type { Policy } from "../../policy/policy.ts";
 import { GRADERS } from "../../rewards/registry.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import { readTrajectories } from "../../rollout/read_trajectories.ts";
-import { shortenTrajectory } from "../../rollout/episode_row.ts";
+import { shortenTrajectory } from "../../rollout/episode/episode_row.ts";
 import { type Trajectory, TRAJECTORY_FORMAT } from "../../rollout/trajectory.ts";
 import { parseTrajectory } from "../../rollout/trajectory_schema.ts";
 import type { Task } from "../../task.ts";

@@ -12,7 +12,7 @@ import type { Line } from "../../read_lines.ts";
 import type { ExecResult } from "../../sandbox/contract/exec.ts";
 import type { BranchingSession, PythonSession } from "../../sandbox/contract/pool.ts";
 import type { ShellResult } from "../../sandbox/contract/shell.ts";
-import { checkPath } from "../../sandbox/exec_check.ts";
+import { checkPath } from "../../sandbox/exec/exec_check.ts";
 import { MAX_FORK_COUNT } from "../../wire/limits.ts";
 import { fromWireInputs, inputsSchema } from "../../sandbox/contract/wire_forms.ts";
 import { callAnswerSchema, sessionToolsSchema } from "../../wire/v1_tools.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { SandboxError } from "../../errors.ts";
 import { requireKnownOptions } from "../../options.ts";
-import { TIME_SCALES } from "../exec_check.ts";
+import { TIME_SCALES } from "../exec/exec_check.ts";
 import { Sandbox, type SandboxOptions } from "../sandbox.ts";
 import { orThrow } from "../or_throw.ts";
 import kernels from "./kernels.py" with { type: "text" };

@@ -3,10 +3,14 @@ import {
   type InteractionResult,
   parseInteraction,
   toInteractionResult,
-} from "../../src/rollout/interaction_result.ts";
-import { shortenInteraction, shortenTrajectory, toEpisodeRow } from "../../src/rollout/episode_row.ts";
-import { emptyTrajectory, type Trajectory } from "../../src/rollout/trajectory.ts";
-import { parseTrajectory } from "../../src/rollout/trajectory_schema.ts";
+} from "../../../src/rollout/interaction_result.ts";
+import {
+  shortenInteraction,
+  shortenTrajectory,
+  toEpisodeRow,
+} from "../../../src/rollout/episode/episode_row.ts";
+import { emptyTrajectory, type Trajectory } from "../../../src/rollout/trajectory.ts";
+import { parseTrajectory } from "../../../src/rollout/trajectory_schema.ts";
 
 const EPISODE: Trajectory = {
   ...emptyTrajectory({ id: "a", query: "q", answer: "1" }, { sample: 2, seed: 9 }),

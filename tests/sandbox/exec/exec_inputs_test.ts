@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { ArgumentRangeError, ArgumentTypeError } from "../../src/errors.ts";
+import { ArgumentRangeError, ArgumentTypeError } from "../../../src/errors.ts";
 import {
   BINARY_TYPES,
   type BinaryType,
@@ -8,7 +8,7 @@ import {
   fromBinaryInput,
   MAX_INPUT_BYTES,
   toBinaryInput,
-} from "../../src/sandbox/exec_inputs.ts";
+} from "../../../src/sandbox/exec/exec_inputs.ts";
 
 function nested(levels: number): unknown {
   let value: unknown = 1;

@@ -1,5 +1,5 @@
-import { ODD_NUMBER, rawNumber, rawNumberText } from "../../numbers/exact_numbers.ts";
-import { JsonScanner } from "./json_scan.ts";
+import { ODD_NUMBER, rawNumber, rawNumberText } from "../../../numbers/exact_numbers.ts";
+import { JsonScanner } from "../json_scan.ts";
 
 /** `NaN`, `Infinity` or `-Infinity`, which Python's `json` reads and writes. */
 class NonFinite {

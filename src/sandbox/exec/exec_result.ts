@@ -1,10 +1,10 @@
-import type { DeniedAttempts, ExecOutcome, ExecResult, GuestError } from "./contract/exec.ts";
-import type { ShellDeadline, ShellResult } from "./contract/shell.ts";
+import type { DeniedAttempts, ExecOutcome, ExecResult, GuestError } from "../contract/exec.ts";
+import type { ShellDeadline, ShellResult } from "../contract/shell.ts";
 import { type ExecEnd, hostError, type StopReason } from "./exec_run.ts";
-import { type GuestResult, type GuestShellResult, MAX_DENIED } from "./guest_frames.ts";
-import type { Termination } from "./guest_link.ts";
-import type { Limits } from "./profile/schema.ts";
-import { HOME } from "./protocol.ts";
+import { type GuestResult, type GuestShellResult, MAX_DENIED } from "../guest_frames.ts";
+import type { Termination } from "../guest_link.ts";
+import type { Limits } from "../profile/schema.ts";
+import { HOME } from "../protocol.ts";
 
 /**
  * Returns the result of an exec. Timeouts and terminations are what the host observed; the rest is reported by the

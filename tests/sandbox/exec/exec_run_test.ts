@@ -1,9 +1,9 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { type ExecEnd, ExecRun, type ExecRunOptions } from "../../src/sandbox/exec_run.ts";
-import { GuestLink } from "../../src/sandbox/guest_link.ts";
-import { loadProfile } from "../../src/sandbox/profile/profile.ts";
-import { DoneStatus, FrameKind, MAX_FRAME_BYTES } from "../../src/sandbox/protocol.ts";
-import { HANG_MS } from "../deadline.ts";
+import { type ExecEnd, ExecRun, type ExecRunOptions } from "../../../src/sandbox/exec/exec_run.ts";
+import { GuestLink } from "../../../src/sandbox/guest_link.ts";
+import { loadProfile } from "../../../src/sandbox/profile/profile.ts";
+import { DoneStatus, FrameKind, MAX_FRAME_BYTES } from "../../../src/sandbox/protocol.ts";
+import { HANG_MS } from "../../deadline.ts";
 
 const { limits } = await loadProfile("python");
 const NO_BYTES = new Uint8Array();

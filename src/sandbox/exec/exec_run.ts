@@ -1,12 +1,12 @@
-import { ArgumentRangeError } from "../errors.ts";
-import type { ExecOptions, GuestError, MimeBundle } from "./contract/exec.ts";
-import type { GuestResult } from "./guest_frames.ts";
-import { type GuestLink, type GuestListener, REQUEST_TIMEOUT_MS, type Termination } from "./guest_link.ts";
-import { watchProcess } from "./process/watchdog.ts";
-import type { Limits } from "./profile/schema.ts";
-import { DoneStatus, type Frame, FrameKind, MAX_FRAME_BYTES } from "./protocol.ts";
-import { DisplayCapture, OutputCapture } from "./output_capture.ts";
-import { ToolCalls } from "./tool_calls.ts";
+import { ArgumentRangeError } from "../../errors.ts";
+import type { ExecOptions, GuestError, MimeBundle } from "../contract/exec.ts";
+import type { GuestResult } from "../guest_frames.ts";
+import { type GuestLink, type GuestListener, REQUEST_TIMEOUT_MS, type Termination } from "../guest_link.ts";
+import { watchProcess } from "../process/watchdog.ts";
+import type { Limits } from "../profile/schema.ts";
+import { DoneStatus, type Frame, FrameKind, MAX_FRAME_BYTES } from "../protocol.ts";
+import { DisplayCapture, OutputCapture } from "../output_capture.ts";
+import { ToolCalls } from "../tool_calls.ts";
 
 /** Milliseconds between repeated interrupts, for programs that catch the first one. */
 const INTERRUPT_INTERVAL_MS = 50;

@@ -1,5 +1,5 @@
-import type { Step } from "../envs/env.ts";
-import { describeCut, type Trajectory } from "./trajectory.ts";
+import type { Step } from "../../envs/env.ts";
+import { describeCut, type Trajectory } from "../trajectory.ts";
 
 /** Score of an episode that a limit of tokens cut off: by the grader, or no score. */
 export type CutScore = "grade" | "none";

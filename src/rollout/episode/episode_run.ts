@@ -1,11 +1,18 @@
-import { Deadline } from "../async/abort.ts";
-import { attributeErrors, EnvError, ParserError, PolicyError } from "../errors.ts";
-import type { Action } from "../envs/action.ts";
-import { type Env, type Observation, type Step, truncateEnv } from "../envs/env.ts";
-import { History } from "../history.ts";
-import { parseMessage } from "../parse_message.ts";
-import { isAborted, isCutOff, isLengthReason, type Policy, type Reply, toReply } from "../policy/policy.ts";
-import { type PublicTask, type Task, withoutAnswer } from "../task.ts";
+import { Deadline } from "../../async/abort.ts";
+import { attributeErrors, EnvError, ParserError, PolicyError } from "../../errors.ts";
+import type { Action } from "../../envs/action.ts";
+import { type Env, type Observation, type Step, truncateEnv } from "../../envs/env.ts";
+import { History } from "../../history.ts";
+import { parseMessage } from "../../parse_message.ts";
+import {
+  isAborted,
+  isCutOff,
+  isLengthReason,
+  type Policy,
+  type Reply,
+  toReply,
+} from "../../policy/policy.ts";
+import { type PublicTask, type Task, withoutAnswer } from "../../task.ts";
 import {
   emptyTrajectory,
   type EpisodeStart,
@@ -15,10 +22,10 @@ import {
   toTurnRecord,
   type Trajectory,
   type TurnRecord,
-} from "./trajectory.ts";
+} from "../trajectory.ts";
 import { type CutScore, withCutScore, withReward } from "./episode_score.ts";
-import type { EpisodeWriter } from "./tokens/episode_writer.ts";
-import { requireSamePrompt } from "./tokens/prompt_difference.ts";
+import type { EpisodeWriter } from "../tokens/episode_writer.ts";
+import { requireSamePrompt } from "../tokens/prompt_difference.ts";
 
 /** Limits of a whole episode. An episode that reaches a limit is truncated, and graded with the replies so far. */
 export interface EpisodeLimits {

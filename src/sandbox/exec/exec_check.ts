@@ -1,5 +1,5 @@
-import { ArgumentRangeError, ArgumentTypeError } from "../errors.ts";
-import { MAX_PATH_CHARACTERS } from "./contract/limits.ts";
+import { ArgumentRangeError, ArgumentTypeError } from "../../errors.ts";
+import { MAX_PATH_CHARACTERS } from "../contract/limits.ts";
 
 /** Part of a profile that checks of options read. */
 export interface CheckedProfile {

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { z } from "zod";
-import { execRequest } from "../../src/sandbox/exec_request.ts";
-import { hostTool } from "../../src/sandbox/host_tool.ts";
-import { loadProfile } from "../../src/sandbox/profile/profile.ts";
+import { execRequest } from "../../../src/sandbox/exec/exec_request.ts";
+import { hostTool } from "../../../src/sandbox/host_tool.ts";
+import { loadProfile } from "../../../src/sandbox/profile/profile.ts";
 
 Deno.test("execRequest() converts the schema of a tool once", async () => {
   const parameters = z.object({ query: z.string() });

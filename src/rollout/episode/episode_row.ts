@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
-import { EnvError, errorMessage, toEpisodeFailure } from "../errors.ts";
-import { toWellFormedJson } from "../json.ts";
-import type { InteractionResult } from "./interaction_result.ts";
-import { emptyTrajectory, identityOf, type Trajectory } from "./trajectory.ts";
+import { EnvError, errorMessage, toEpisodeFailure } from "../../errors.ts";
+import { toWellFormedJson } from "../../json.ts";
+import type { InteractionResult } from "../interaction_result.ts";
+import { emptyTrajectory, identityOf, type Trajectory } from "../trajectory.ts";
 
 /** Maximum size of the line of an episode, in bytes. Readers refuse longer lines, so writers never write a longer line. */
 export const MAX_ROW_BYTES = 256 * 1024 * 1024;

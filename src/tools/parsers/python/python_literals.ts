@@ -1,6 +1,6 @@
-import { rawNumber } from "../../numbers/exact_numbers.ts";
-import { pythonFloat } from "../python_repr.ts";
-import { stickyMatch } from "./json_scan.ts";
+import { rawNumber } from "../../../numbers/exact_numbers.ts";
+import { pythonFloat } from "../../python_repr.ts";
+import { stickyMatch } from "../json_scan.ts";
 import { type PythonString, PythonStringError, readPythonString } from "./python_strings.ts";
 
 /** Deeper than real arguments, and far below the depth at which the stack overflows. */

@@ -1,10 +1,10 @@
 import * as z from "zod";
-import type { ExecOptions } from "./contract/exec.ts";
-import type { HostTool } from "./host_tool.ts";
+import type { ExecOptions } from "../contract/exec.ts";
+import type { HostTool } from "../host_tool.ts";
 import type { EncodedInput } from "./exec_inputs.ts";
-import type { GuestLink } from "./guest_link.ts";
-import type { Limits } from "./profile/schema.ts";
-import { encodeExec, encodeText, FrameKind } from "./protocol.ts";
+import type { GuestLink } from "../guest_link.ts";
+import type { Limits } from "../profile/schema.ts";
+import { encodeExec, encodeText, FrameKind } from "../protocol.ts";
 
 const MIN_MEMORY_BYTES = 64 * 1024 * 1024;
 

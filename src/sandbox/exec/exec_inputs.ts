@@ -1,6 +1,6 @@
-import { ArgumentRangeError, ArgumentTypeError } from "../errors.ts";
-import { JSON_LIMITS } from "../json.ts";
-import { MAX_DIGITS, writeIntegers } from "../numbers/exact_numbers.ts";
+import { ArgumentRangeError, ArgumentTypeError } from "../../errors.ts";
+import { JSON_LIMITS } from "../../json.ts";
+import { MAX_DIGITS, writeIntegers } from "../../numbers/exact_numbers.ts";
 
 /** Maximum size of all inputs of one program together, in bytes. */
 export const MAX_INPUT_BYTES: number = 64 * 1024 * 1024;
