@@ -37,7 +37,7 @@ export function tokenizeChat(
   format: ChatFormat,
   options: Omit<RenderOptions, "marks"> = {},
 ): TokenizedChat {
-  requireKnownOptions("call tokenizeChat", options, OPTIONS);
+  requireKnownOptions("call tokenizeChat", options, { addGenerationPrompt: true, tools: true, time: true });
   const { tokenizer } = format;
   if (tokenizer === undefined) {
     throw new TypeError("Cannot tokenize chat as the format must have a tokenizer: found none");
@@ -135,10 +135,3 @@ function unusedMarks(chat: unknown): GenerationMarks {
     "Cannot mark the assistant's part as two private-use characters must be unused: the chat uses all",
   );
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof (Omit<RenderOptions, "marks">), true>> = {
-  addGenerationPrompt: true,
-  tools: true,
-  time: true,
-};

@@ -8,7 +8,7 @@ import type { ExecOptions, ExecResult, ProgramOptions } from "../sandbox/contrac
 import { EXEC_FIELDS } from "../sandbox/contract/exec_fields.ts";
 import type { CheckpointMemoryOptions } from "../sandbox/checkpoint/state_memory.ts";
 import type { BranchingPool, SandboxAcquireOptions } from "../sandbox/contract/pool.ts";
-import { checkEvery, checkSeed } from "../sandbox/exec_check.ts";
+import { checkEvery, checkSeed } from "../sandbox/exec/exec_check.ts";
 import { scoreSchema } from "../wire/v1_grade.ts";
 import { sessionListSchema } from "../wire/v1_sessions.ts";
 import { toRefusalError } from "./attempt.ts";
@@ -134,7 +134,14 @@ export class PaddockClient implements BranchingPool, AsyncDisposable {
    * @throws {RangeError} if a limit is out of range.
    */
   constructor(options: PaddockClientOptions) {
-    requireKnownOptions("create PaddockClient", options, OPTIONS);
+    requireKnownOptions("create PaddockClient", options, {
+      url: true,
+      token: true,
+      retries: true,
+      backoffMs: true,
+      responseTimeoutMs: true,
+      fetch: true,
+    });
     this.#api = new ServerApi(options);
   }
 
@@ -426,13 +433,4 @@ const ROLLOUT_OPTIONS: Readonly<Record<keyof RemoteRolloutOptions | "signal", tr
   tokens: true,
   resumed: true,
   signal: true,
-};
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof PaddockClientOptions, true>> = {
-  url: true,
-  token: true,
-  retries: true,
-  backoffMs: true,
-  responseTimeoutMs: true,
-  fetch: true,
 };

@@ -26,7 +26,7 @@ import {
   checkResetMode,
   checkSeed,
   checkTimeout,
-} from "../sandbox/exec_check.ts";
+} from "../sandbox/exec/exec_check.ts";
 import { fileListSchema, filesWrittenSchema, sessionInfoSchema } from "../wire/v1_sessions.ts";
 import type { RemoteFile, RemoteFiles } from "./client_options.ts";
 import { type ClientTools, RunningCalls, toWireAnswer } from "./client_tools.ts";

@@ -85,7 +85,7 @@ export class VectorEnv implements AsyncDisposable {
 
   /** @throws {RangeError} if the batch has no axis, or an axis has no elements. */
   constructor(options: VectorEnvOptions) {
-    requireKnownOptions("create VectorEnv", options, OPTIONS);
+    requireKnownOptions("create VectorEnv", options, { makeEnv: true, batchSize: true });
     const { makeEnv, batchSize } = options;
     this.batchSize = toBatchShape(batchSize, new.target.name);
     this.size = sizeOf(this.batchSize);
@@ -296,9 +296,3 @@ export type ResetOutcome =
 export type StepOutcome =
   | { readonly step: Step; readonly error?: undefined }
   | { readonly error: EpisodeFailure; readonly step?: undefined };
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof VectorEnvOptions, true>> = {
-  makeEnv: true,
-  batchSize: true,
-};

@@ -85,7 +85,7 @@ export interface HiddenTestsOptions {
  * sessions.
  */
 export function hiddenTests(options: HiddenTestsOptions): Grader {
-  requireKnownOptions("call hiddenTests", options, OPTIONS);
+  requireKnownOptions("call hiddenTests", options, { pool: true, testPool: true, timeoutMs: true });
   const { pool, testPool, timeoutMs = 10_000 } = options;
   if (!(timeoutMs > 0 && timeoutMs <= 3_600_000)) {
     throw new RangeError(
@@ -273,13 +273,6 @@ function scoreOf(passed: number, problem: TestProblem): Score {
   const count = countTests(problem);
   return { score: passed === count ? 1 : 0, parts: { tests_passed: passed / count } };
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof HiddenTestsOptions, true>> = {
-  pool: true,
-  testPool: true,
-  timeoutMs: true,
-};
 
 /** Names of the options of {@linkcode checkHiddenTests}. */
 const CHECK_HIDDEN_TESTS_OPTIONS: Readonly<

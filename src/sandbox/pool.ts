@@ -21,7 +21,7 @@ import type {
   SessionLease,
   SessionPool,
 } from "./contract/pool.ts";
-import { checkEvery, checkProfile, checkResetMode, checkSeed, checkTimeScale } from "./exec_check.ts";
+import { checkEvery, checkProfile, checkResetMode, checkSeed, checkTimeScale } from "./exec/exec_check.ts";
 import { countNewInterpreters, IdleSessions, type WaitingLease } from "./idle_sessions.ts";
 import { disposeUnless, Lease } from "./lease.ts";
 import { detectLayers, type LayerReport } from "./process/layers.ts";

@@ -36,17 +36,17 @@ import {
   checkSeed,
   checkTimeout,
   checkTimeScale,
-} from "./exec_check.ts";
-import { encodeInputs } from "./exec_inputs.ts";
+} from "./exec/exec_check.ts";
+import { encodeInputs } from "./exec/exec_inputs.ts";
 import {
   type EncodedOptions,
   execRequest,
   inputContents,
   limitMemory,
   rewindsWithExec,
-} from "./exec_request.ts";
-import { toExecResult, toShellResult } from "./exec_result.ts";
-import { type ExecEnd, ExecRun } from "./exec_run.ts";
+} from "./exec/exec_request.ts";
+import { toExecResult, toShellResult } from "./exec/exec_result.ts";
+import { type ExecEnd, ExecRun } from "./exec/exec_run.ts";
 import { getFile, getFiles, putFile, putFiles } from "./guest_files.ts";
 import { parseResult, parseShellResult } from "./guest_frames.ts";
 import type { GuestLink } from "./guest_link.ts";

@@ -3,7 +3,7 @@ import { ArgumentRangeError } from "../../errors.ts";
 import { Semaphore } from "../../async/semaphore.ts";
 import { WaitList } from "../../async/wait_list.ts";
 import { forkSession } from "../../sandbox/checkpoint/fork.ts";
-import { checkEvery, checkSeed } from "../../sandbox/exec_check.ts";
+import { checkEvery, checkSeed } from "../../sandbox/exec/exec_check.ts";
 import { checkpointMemoryOf } from "../../sandbox/checkpoint/state_memory.ts";
 import type { Checkpoint, CheckpointOptions, ForkOptions } from "../../sandbox/contract/checkpoint.ts";
 import type {

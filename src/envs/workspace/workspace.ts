@@ -87,7 +87,16 @@ export class Workspace implements AsyncDisposable {
    * @throws {SyntaxError} if two files have the same path in the workspace.
    */
   static async open(options: WorkspaceOptions): Promise<Workspace> {
-    requireKnownOptions("open Workspace", options, OPTIONS);
+    requireKnownOptions("open Workspace", options, {
+      task: true,
+      agent: true,
+      evaluator: true,
+      pool: true,
+      sessions: true,
+      cacheDir: true,
+      onBuild: true,
+      signal: true,
+    });
     const { task, agent, evaluator, sessions: size = 1, cacheDir, onBuild, signal } = options;
     await using stack = new AsyncDisposableStack();
     stack.use(evaluator);
@@ -173,15 +182,3 @@ function mountsOf({ data, starter, readOnly }: WorkspaceTask): Record<string, st
     [...data, ...readOnlyFiles].map(({ path, hostPath }) => [`${WORKSPACE_FOLDER}/${path}`, hostPath]),
   );
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof WorkspaceOptions, true>> = {
-  task: true,
-  agent: true,
-  evaluator: true,
-  pool: true,
-  sessions: true,
-  cacheDir: true,
-  onBuild: true,
-  signal: true,
-};

@@ -102,7 +102,13 @@ export class WorkspaceEnv implements BranchingEnv {
 
   /** @throws {RangeError} if `maxSteps` is not a whole number >= 1. */
   constructor(options: WorkspaceEnvOptions) {
-    requireKnownOptions("create WorkspaceEnv", options, OPTIONS);
+    requireKnownOptions("create WorkspaceEnv", options, {
+      workspaces: true,
+      maxSteps: true,
+      timeoutMs: true,
+      silenceMs: true,
+      reward: true,
+    });
     const { maxSteps = 1 } = options;
     if (!Number.isSafeInteger(maxSteps) || maxSteps < 1) {
       throw new RangeError(
@@ -257,12 +263,3 @@ function commandOf(action: Action, history: History): string {
 function endReward(evaluation: WorkspaceView["evaluation"]): number | null {
   return evaluation?.outcome.status === "scored" ? computeGain(evaluation) : 0;
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof WorkspaceEnvOptions, true>> = {
-  workspaces: true,
-  maxSteps: true,
-  timeoutMs: true,
-  silenceMs: true,
-  reward: true,
-};

@@ -1,6 +1,6 @@
 import { ArgumentRangeError } from "../../errors.ts";
 import type { BranchingLease } from "../contract/pool.ts";
-import { checkSeed } from "../exec_check.ts";
+import { checkSeed } from "../exec/exec_check.ts";
 import type { Reseeding } from "./transfer.ts";
 
 /** Maximum number of copies that a fork makes. */

@@ -1,6 +1,6 @@
 import { CheckpointError, SandboxError } from "../../errors.ts";
 import type { Checkpoint, CheckpointEvery, RestoredFrom } from "../contract/checkpoint.ts";
-import { checkEvery } from "../exec_check.ts";
+import { checkEvery } from "../exec/exec_check.ts";
 import type { GuestLink } from "../guest_link.ts";
 import { captureState, restoreState } from "./state.ts";
 import type { CheckpointMemory } from "./state_memory.ts";

@@ -7,7 +7,7 @@
  */
 import * as z from "zod";
 import { ArgumentRangeError, ArgumentTypeError } from "../../errors.ts";
-import { checkContents, type CheckedProfile, checkPath, checkTimeout } from "../exec_check.ts";
+import { checkContents, type CheckedProfile, checkPath, checkTimeout } from "../exec/exec_check.ts";
 import {
   type BinaryType,
   checkInputs,
@@ -15,7 +15,7 @@ import {
   fromBinaryInput,
   MAX_INPUT_NAME_CHARACTERS,
   MAX_INPUTS,
-} from "../exec_inputs.ts";
+} from "../exec/exec_inputs.ts";
 import type { HostTool } from "../host_tool.ts";
 import type { ExecOptions } from "./exec.ts";
 import { type Fields, FieldTable } from "./field_table.ts";

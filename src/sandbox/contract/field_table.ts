@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { requireKnownOptions } from "../../options.ts";
-import type { CheckedProfile } from "../exec_check.ts";
+import type { CheckedProfile } from "../exec/exec_check.ts";
 
 /** Binary parts of a message to a node of a cluster. */
 export interface SentParts {

@@ -15,7 +15,7 @@ import {
   MAX_INPUT_NAME_CHARACTERS,
   MAX_INPUTS,
   toBinaryInput,
-} from "../exec_inputs.ts";
+} from "../exec/exec_inputs.ts";
 import { MAX_PATH_CHARACTERS } from "./limits.ts";
 
 /** Pattern of base64, which the generator of `/openapi.json` does not know. */

@@ -36,7 +36,7 @@ let detection: Promise<LayerReport[]> | undefined;
  * once and then returns the same result.
  */
 export async function detectLayers(options: DetectLayersOptions = {}): Promise<LayerReport[]> {
-  requireKnownOptions("call detectLayers", options, OPTIONS);
+  requireKnownOptions("call detectLayers", options, { programs: true, rlimits: true, signal: true });
   if (Object.values(options).some((option) => option !== undefined)) return await tryLayers(options);
   return await (detection ??= tryLayers({}));
 }
@@ -196,10 +196,3 @@ function isMissing(mode: LayerMode, { installed, works }: LayerReport): boolean 
 function untriedReport(layer: Layer): LayerReport {
   return { layer, installed: false, works: false, why: "it was not tested" };
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof DetectLayersOptions, true>> = {
-  programs: true,
-  rlimits: true,
-  signal: true,
-};

@@ -96,7 +96,7 @@ export async function loadProfile(nameOrPath: string): Promise<Profile> {
  * @throws {SyntaxError} if it is not a valid profile; the message lists every issue.
  */
 export function parseProfile(text: string, options: ParseProfileOptions): Profile {
-  requireKnownOptions("call parseProfile", options, OPTIONS);
+  requireKnownOptions("call parseProfile", options, { source: true, directory: true });
   const { source } = options;
   const result = z.safeParse(profileSchema, parseProfileText(text, source), { reportInput: true });
   if (!result.success) {
@@ -227,9 +227,3 @@ function decode(bytes: Uint8Array, source: string): string {
 export function parseProfileText(text: string, source: string): unknown {
   return parseJsonc(text, `profile '${source}'`);
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof ParseProfileOptions, true>> = {
-  source: true,
-  directory: true,
-};

@@ -10,8 +10,8 @@ import {
 import type { CapturedState } from "../checkpoint/state.ts";
 import { type StateMemory, statesOf } from "../checkpoint/state_memory.ts";
 import type { ExecOptions, ExecResult, ResumeOptions, ToolAnswer, WaitingCall } from "../contract/exec.ts";
-import type { EncodedOptions } from "../exec_request.ts";
-import type { ExecEnd } from "../exec_run.ts";
+import type { EncodedOptions } from "../exec/exec_request.ts";
+import type { ExecEnd } from "../exec/exec_run.ts";
 import { getFiles, putFiles } from "../guest_files.ts";
 import type { GuestLink } from "../guest_link.ts";
 import type { Interpreter } from "../interpreter.ts";

@@ -5,7 +5,7 @@ import type { Policy } from "../../policy/policy.ts";
 import { randomId } from "../../random_id.ts";
 import type { AdvantagesOptions } from "../../rollout/advantages.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
-import type { CutScore } from "../../rollout/episode_score.ts";
+import type { CutScore } from "../../rollout/episode/episode_score.ts";
 import type { Episode } from "../../rollout/rollout_all.ts";
 import { type StreamedRollout, streamRollouts } from "../../rollout/stream_rollouts.ts";
 import type { BudgetLease } from "../admission/budget.ts";

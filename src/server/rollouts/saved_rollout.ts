@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { errorMessage } from "../../errors.ts";
-import { shortenTrajectory, toEpisodeRow } from "../../rollout/episode_row.ts";
+import { shortenTrajectory, toEpisodeRow } from "../../rollout/episode/episode_row.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
 
 /** The file of a rollout of a client, with a trajectory per line, as `paddock rollout --out` writes it. */

@@ -1,6 +1,6 @@
 import { createRoute } from "@hono/zod-openapi";
 import * as z from "zod";
-import { shortenInteraction, shortenTrajectory, toEpisodeRow } from "../../rollout/episode_row.ts";
+import { shortenInteraction, shortenTrajectory, toEpisodeRow } from "../../rollout/episode/episode_row.ts";
 import {
   type InteractionResult,
   parseInteraction,

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { ExecResult } from "../../../sandbox/contract/exec.ts";
 import type { PythonSession } from "../../../sandbox/contract/pool.ts";
 import { type HostTool, hostTool } from "../../../sandbox/host_tool.ts";
-import { checkPath } from "../../../sandbox/exec_check.ts";
+import { checkPath } from "../../../sandbox/exec/exec_check.ts";
 import { Callee, type CalleeReply, moduleCall, moduleDefinitions } from "../../../sandbox/isolated/callee.ts";
 import type { Submission } from "../evaluation.ts";
 import type { EvaluationPlan } from "../task.ts";
