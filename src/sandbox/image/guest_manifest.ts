@@ -227,6 +227,8 @@ import system from "../guest/shell/programs/system.ts" with { type: "text" };
 import timeout from "../guest/shell/programs/timeout.ts" with { type: "text" };
 import umask from "../guest/shell/programs/umask.ts" with { type: "text" };
 import rareCommands from "../guest/shell/rare_commands.ts" with { type: "text" };
+import aliasLines from "../guest/shell/script/alias_lines.ts" with { type: "text" };
+import aliasText from "../guest/shell/script/alias_text.ts" with { type: "text" };
 import commandTrace from "../guest/shell/script/command_trace.ts" with { type: "text" };
 import hashOrder from "../guest/shell/script/hash_order.ts" with { type: "text" };
 import mergedStreams from "../guest/shell/script/merged_streams.ts" with { type: "text" };
@@ -453,13 +455,15 @@ export const SHELL_FILES: GuestSources = {
   test,
   variables,
   select,
+  alias_text: aliasText,
+  script_end: scriptEnd,
   short_lived: shortLived,
+  alias_lines: aliasLines,
   builtins,
   declared_arrays: declaredArrays,
   rewritten_commands: rewrittenCommands,
   shell_image: shellImage,
   process_state: processState,
-  script_end: scriptEnd,
   terminal,
   background_job: backgroundJob,
   jobs,

@@ -21,7 +21,7 @@ const IS_EXPANSION_ERROR =
 
 /** Matches the handling of errors in a part of a pipeline, which is a process of its own. */
 const PIPED =
-  /(catch\(([\w$]+)\)\{if\(\2 instanceof [\w$]+)(\)([\w$]+)=\{stdout:\2\.stdout,stderr:\2\.stderr,exitCode:1\};else if\(\2 instanceof [\w$]+&&)([\w$]+\.commands\.length>1)/g;
+  /(catch\(([\w$]+)\)\{if\()\2 instanceof [\w$]+(\)([\w$]+)=\{stdout:\2\.stdout,stderr:\2\.stderr,exitCode:1\};else if\(\2 instanceof [\w$]+&&)([\w$]+\.commands\.length>1)/g;
 
 /** Matches the loop over the statements of a script, up to the handling of an error. */
 const STATEMENTS =
@@ -97,7 +97,7 @@ export function changeErrors(engine: string): string {
   );
   const coded = replace(kept, ERROR_NAME, "$&exitCode=1;", 3);
   const passed = replace(coded, PASSES, "$1endsLineOfPaddock($2)||", 1);
-  const piped = replace(passed, PIPED, "$1||endsLineOfPaddock($2)&&$5$3$5", 1);
+  const piped = replace(passed, PIPED, "$1endsLineOfPaddock($2)&&$5$3$5", 1);
   const looped = replace(piped, ENDS_LOOP, "if(endsLineOfPaddock($1)||", 1);
   const subshelled = replace(looped, ENDS_SUBSHELL, "endsLineOfPaddock($1)||", 1);
   const refused = replace(

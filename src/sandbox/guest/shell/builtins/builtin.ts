@@ -71,7 +71,7 @@ export interface BuiltinInterpreter extends ScriptInterpreter {
     /** `$0` of a script that is called by its path. */
     programName?: string | undefined;
     /** Returns the text that `source` reads instead of a file. */
-    sourceText?: ((path: string) => string | undefined) | undefined;
+    sourceText?: ((path: string) => string | undefined | Promise<string | undefined>) | undefined;
   };
 }
 

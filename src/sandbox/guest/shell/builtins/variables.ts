@@ -1,4 +1,4 @@
-import { type Builtin, type BuiltinCall, printed } from "./builtin.ts";
+import { type Builtin, type BuiltinCall, complained, joined, printed } from "./builtin.ts";
 import { describeFile } from "./enable.ts";
 import { declareFunctions, typeOfFunctions } from "./functions.ts";
 
@@ -22,9 +22,47 @@ function withoutValues(text: string, { state }: BuiltinCall): string {
   });
 }
 
+const NAME = /^[a-zA-Z_]\w*(?:\[[^]*\])?$/;
+
+/** `unset`. Without `-v` a word that is no name may be a function, and is no error. */
+export const unset: Builtin = async ({ args, state, run }) => {
+  if (/^-./.test(args[0] ?? "") || args.every((word) => NAME.test(word))) return undefined;
+  const others = args.filter((word) => !NAME.test(word) && state.functions.has(word));
+  if (others.length > 0) await run("unset", ["-f", ...others]);
+  const names = args.filter((word) => NAME.test(word));
+  return names.length > 0 ? await run("unset", names) : printed("");
+};
+
+/** `compgen` by a function or a command, of which bash warns. */
+export const compgen: Builtin = async ({ args, run }) => {
+  const option = args.find((word) => word === "-F" || word === "-C");
+  if (option === undefined) return undefined;
+  const { stderr } = complained(`compgen: warning: ${option} option may not work as you expect`);
+  const output = await run("compgen", args);
+  return { ...output, stderr: stderr + output.stderr };
+};
+
+/** `alias`, whose options the engine takes for names. */
+export const alias: Builtin = async ({ args, run }) => {
+  const [option = ""] = args;
+  if (/^-./.test(option) && option !== "--" && option !== "-p") {
+    const usage = "alias: usage: alias [-p] [name[=value] ... ]";
+    return complained(`alias: ${option.slice(0, 2)}: invalid option\n${usage}`, 2);
+  }
+  const words = option === "-p" || option === "--" ? args.slice(1) : args;
+  const listed = option === "-p" || words.length === 0 ? await run("alias", []) : printed("");
+  const results = [listed];
+  for (const word of words) results.push(await run("alias", [word]));
+  return joined(results);
+};
+
 /** `readonly -p`, which lists arrays too. */
 export const listReadOnly: Builtin = async (call) => {
-  const { args, state, run } = call;
+  const { args, name: builtin, state, run } = call;
+  const wrong = args.find((word) => !/^-./.test(word) && !/^[a-zA-Z_]\w*(?:$|\+?=|\[)/.test(word));
+  if (builtin === "readonly" && wrong !== undefined && wrong !== "--" && !args.includes("-f")) {
+    return complained(`readonly: \`${wrong}': not a valid identifier`);
+  }
   if (!args.every((word) => /^-[aApr]+$/.test(word))) return undefined;
   const kind = /[aA]/.exec(args.join(""))?.[0];
   const names = [...state.readonlyVars ?? []].filter((name) => {
@@ -44,6 +82,25 @@ function withReadOnly(text: string, { state }: BuiltinCall): string {
 
 const ALIAS = "BASH_ALIAS_";
 
+/** `command -v` of several names, which succeeds if there is one of them. */
+async function describeEach(call: BuiltinCall) {
+  const { args: [option = "", ...names] } = call;
+  const results = [];
+  for (const name of names) {
+    const part = { ...call, args: [option, name] };
+    results.push(await describeNames(part) ?? await call.run("command", part.args));
+  }
+  return { ...joined(results), exitCode: results.some(({ exitCode }) => exitCode === 0) ? 0 : 1 };
+}
+
+/** `command -V`, which describes a name as `type` does. */
+async function describeAtLength(name: string, call: BuiltinCall) {
+  const described = await describeNames({ ...call, name: "type", args: [name] }) ??
+    await call.run("type", [name]);
+  const stderr = described.stderr.replace(/^(bash: )?type: /, "bash: command: ");
+  return { ...described, stderr };
+}
+
 /** `type` and `command -v`, which do not find aliases unless `expand_aliases` is set. */
 export const describeNames: Builtin = async (call) => {
   const { name, args, state, run } = call;
@@ -52,6 +109,10 @@ export const describeNames: Builtin = async (call) => {
   if (word !== undefined && others.length === 0 && state.disabledBuiltins?.has(word)) {
     if (name === "type" || /[pvV]/.test(options)) return await describeFile(word, options, call);
   }
+  if (name === "command" && /^-[vV]+$/.test(args[0] ?? "") && args.length > 2) {
+    return await describeEach(call);
+  }
+  if (name === "command" && args[0] === "-V" && word !== undefined) return await describeAtLength(word, call);
   const isQuestion = name === "type" || /^-[pvV]/.test(args[0] ?? "");
   const aliases = [...state.env].filter(([variable]) => variable.startsWith(ALIAS));
   if (!isQuestion || state.shoptOptions.expand_aliases || aliases.length === 0) {

@@ -1,4 +1,4 @@
-import type { Command, ExecResult } from "just-bash";
+import type { Command, CommandContext, ExecResult } from "just-bash";
 import { defineCommand } from "../engine.ts";
 import { latin1Bytes, type ShellFiles } from "../files.ts";
 import { byteText, type GnuCommand, type ProcessTable, unicodeText, UsageError } from "../gnu/command.ts";
@@ -53,7 +53,7 @@ export function toEngineCommand(
           const [first = "", ...operands] = words.map(unicodeText);
           if (SHELL_ONLY.has(first)) {
             printError(`${name}: ‘${first}’: No such file or directory\n`);
-            return { stdout: "", stderr: "", exitCode: 127 };
+            return { stdout: "", stderr: "", exitCode: 127, wasNotRun: true };
           }
           const rest = first === "printf" && operands[0] !== "--" ? ["--", ...operands] : operands; // no builtin
           const options = {
@@ -69,7 +69,9 @@ export function toEngineCommand(
           const stdout = result.stdoutKind === "bytes" ? result.stdout : byteText(result.stdout);
           if (!isCaptured) output.stdout += stdout;
           printError(result.stderr);
-          return { stdout, stderr: result.stderr, exitCode: result.exitCode };
+          const { stderr, exitCode } = result;
+          const wasNotRun = (exitCode === 126 || exitCode === 127) && !await isProgram(first, context);
+          return { stdout, stderr, exitCode, wasNotRun };
         },
       });
       const internalStdinConsumed = STDIN_READERS.has(name) ? input.takenBytes : 0;
@@ -81,6 +83,18 @@ export function toEngineCommand(
       return { ...output, stdoutKind: "bytes", exitCode: error.exitCode };
     }
   });
+}
+
+/** True if a name is that of a program in a folder of `PATH`, or the path of one that can be run. */
+async function isProgram(name: string, { fs, cwd, env }: CommandContext): Promise<boolean> {
+  if (name.includes("/")) {
+    const status = await fs.stat(fs.resolvePath(cwd, name)).catch(() => undefined);
+    return status !== undefined && !status.isDirectory && (status.mode & 0o111) !== 0;
+  }
+  for (const folder of (env.get("PATH") ?? "").split(":")) {
+    if (await fs.exists(fs.resolvePath(cwd, `${folder}/${name}`))) return true;
+  }
+  return false;
 }
 
 /** Commands that are part of the shell alone, so that another command cannot run them. */
