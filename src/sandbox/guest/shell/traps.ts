@@ -178,10 +178,11 @@ export class ShellTraps {
   }
 
   /** Returns the commands that `trap` lists: a subshell without commands lists those of its shell. */
-  #listed({ traps, bashPid, virtualPid }: ShellState): ReadonlyMap<string, string> {
+  #listed({ traps, bashPid, virtualPid, currentSource, sourceDepth }: ShellState) {
     const own = traps?.get(bashPid);
-    if (own && !this.#isInherited.has(own)) return own;
-    return traps?.get(virtualPid) ?? own ?? new Map();
+    const isProgram = currentSource !== undefined && !sourceDepth;
+    if (isProgram || own && !this.#isInherited.has(own)) return own ?? new Map<string, string>();
+    return traps?.get(virtualPid) ?? own ?? new Map<string, string>();
   }
 
   /** Commands that a subshell has from its shell, until the subshell changes them. */

@@ -14,6 +14,10 @@ const VALUES =
 const LITERAL =
   /(function [\w$]+\(([\w$]+)\)\{)(?=if\(\2\.includes\("#"\)\)\{let [\w$]+=\2\.split\("#"\);[^{}]*return Number\.NaN)/g;
 
+/** Matches the reading of an operand of `-gt` and other comparisons of `[[`. */
+const COMPARED =
+  /(async function [\w$]+\([\w$]+,([\w$]+)\)\{if\(\2=\2\.trim\(\),\2===""\)return 0;)(?=if\(\/\^\[\+-\]\?)/g;
+
 /** Matches a step by `++` or `--`, its start from a variable, and the value that an assignment changes. */
 const STEP = /([\w$]+)\.operator==="\+\+"\?([\w$]+)\+1:\2-1/g;
 const STEPPED =
@@ -87,10 +91,16 @@ export function changeIntegers(engine: string): string {
     "$1const wide=literalPaddock($2);if(wide!==void 0)return wide;",
     1,
   );
+  const compared = replace(
+    literal,
+    COMPARED,
+    "$1if($2.length>15&&/^[-+]?[1-9]\\d*$/.test($2))return wideOfPaddock(BigInt($2));",
+    1,
+  );
   const valueOfText = findName(engine, TEXT_VALUE).replaceAll("$", "$$$$");
   const [, , , visits = ""] = [...engine.matchAll(EVALUATE)][0] ?? [];
   const values = replace(
-    literal,
+    compared,
     VALUES,
     (text) => changeValues(text, valueOfText, visits.replaceAll("$", "$$$$")),
     1,

@@ -33,6 +33,8 @@ export interface ShellState {
   loopDepth: number;
   readonly callDepth?: number;
   readonly sourceDepth?: number;
+  /** File of the running program, or of `source`. */
+  readonly currentSource?: string | undefined;
   lastExitCode: number;
   currentLine: number;
   /** True in `sh`. */

@@ -30,7 +30,7 @@ import { times, ulimit } from "./limits.ts";
 import { getopts, mapfile, read } from "./read_options.ts";
 import { set, shopt } from "./shell_options.ts";
 import { testExpressions } from "./test.ts";
-import { alias, compgen, declareNames, describeNames, listReadOnly, unset } from "./variables.ts";
+import { alias, compgen, declareNames, describeNames, listReadOnly, local, unset } from "./variables.ts";
 import { MENU, menu, MENU_END, menuEnd } from "./select.ts";
 import { evalLines, LINES, runLines } from "../script/alias_lines.ts";
 import { shortLived } from "../script/short_lived.ts";
@@ -86,6 +86,7 @@ export class ShellBuiltins {
       jobs: ({ args }) => jobs.list(args),
       kill: killBuiltin({ jobs, signalSelf: (signal, call) => traps.raise(signal, call) }),
       let: letVariables,
+      local,
       logout,
       mapfile,
       read,

@@ -7,12 +7,50 @@ export const declareNames: Builtin = async (call) => {
   const functions = await declareFunctions(call);
   if (functions) return functions;
   const { name, args } = call;
+  const refusal = refuseReferences(call);
+  if (refusal) return refusal;
   if (args.length > 0 && args.every((word) => /^-[aAp]*r[aAp]*$/.test(word))) return await listReadOnly(call);
+  if (args.length > 0 && args.every((word) => /^-[ilntux]+$/.test(word))) {
+    return await listAttributes(args.join("").replaceAll("-", ""), call);
+  }
   if (!args.some((word) => /^-[a-zA-Z]*p/.test(word)) && args.some((word) => !/^-[aA]$/.test(word))) {
     return undefined;
   }
   const output = await call.run(name, args);
   return { ...output, stdout: withReadOnly(withoutValues(output.stdout, call), call) };
+};
+
+/** `declare -i` and others without a name, which list the variables that have the attributes. */
+async function listAttributes(letters: string, { name, run }: BuiltinCall) {
+  const output = await run(name, ["-p", `-${letters}`]);
+  const [declared] = /[lu]/.exec(letters) ?? []; // of which the engine lists all
+  if (declared === undefined) return output;
+  const lines = output.stdout.match(/^declare -[^]*?\n(?=declare -|$)/gm) ?? [];
+  return printed(lines.filter((line) => /^declare -(\w*)/.exec(line)?.[1]?.includes(declared)).join(""));
+}
+
+/** Refuses references to what is no name, and to themselves. */
+function refuseReferences({ name, args, state }: BuiltinCall) {
+  if (!args.some((word) => /^-[a-zA-Z]*n/.test(word))) return undefined;
+  for (const word of args.filter((word) => !/^[-+]/.test(word))) {
+    const [variable = "", given] = word.split(/=([^]*)/);
+    const target = given ?? state.env.get(variable) ?? "";
+    if (target === variable) {
+      return complained(`${name}: ${variable}: nameref variable self references not allowed`);
+    }
+    if (target !== "" && !NAME.test(target)) {
+      return complained(`${name}: \`${target}': invalid variable name for name reference`);
+    }
+  }
+  return undefined;
+}
+
+/** `local` with attributes, which in a function is `declare`: the engine's has no attributes. */
+export const local: Builtin = async (call) => {
+  const { args, state, run } = call;
+  const hasAttributes = args.some((word) => /^[-+][aAilnrtux]+$/.test(word));
+  if (!hasAttributes || !state.callDepth || args.includes("-")) return undefined;
+  return refuseReferences(call) ?? await run("declare", args);
 };
 
 /** Leaves out `=()` of arrays that were only declared. */

@@ -1,9 +1,11 @@
 import type { Command, CommandContext, ExecResult } from "just-bash";
 import { defineCommand } from "../engine.ts";
-import { latin1Bytes, type ShellFiles } from "../files.ts";
+import { latin1, latin1Bytes, type ShellFiles } from "../files.ts";
 import { byteText, type GnuCommand, type ProcessTable, unicodeText, UsageError } from "../gnu/command.ts";
 import type { MergedStreams } from "../script/merged_streams.ts";
-import { withSubstitutions } from "./substitutions.ts";
+import { withDescriptors } from "./substitutions.ts";
+
+const decoder = new TextDecoder();
 
 /** What a command of ours uses of the shell that runs it. */
 export interface EngineCommandParts {
@@ -30,12 +32,18 @@ export function toEngineCommand(
     const warn = (text: string) => printError(`${name}: ${text}\n`);
     const poll = () => signal?.throwIfAborted();
     const command = await load();
+    const opened = await withDescriptors(files.forCommands, args, {
+      fs,
+      streams: {
+        takeStdin: () => latin1Bytes(input.take()),
+        print: (bytes) => output.stdout += latin1(bytes),
+        printError: (bytes) => printError(decoder.decode(bytes)),
+        descriptors: context.fileDescriptors,
+      },
+    });
     try {
       const exitCode = await command(args.map(byteText), {
-        files: await withSubstitutions(files.forCommands, args, {
-          fs,
-          stdin: () => latin1Bytes(input.text),
-        }),
+        files: opened.files,
         cwd,
         variables: exportedEnv,
         get stdin() {
@@ -74,6 +82,7 @@ export function toEngineCommand(
           return { stdout, stderr, exitCode, wasNotRun };
         },
       });
+      await opened.flush();
       const internalStdinConsumed = STDIN_READERS.has(name) ? input.takenBytes : 0;
       return { ...output, stdoutKind: "bytes", exitCode, internalStdinConsumed } as ExecResult;
     } catch (error) {
@@ -113,6 +122,7 @@ const STDIN_READERS: ReadonlySet<string> = new Set(
 class CommandInput {
   readonly #read: () => string;
   #text: string | undefined;
+  #isTaken = false;
   #left = 0;
 
   constructor(read: () => string) {
@@ -120,8 +130,16 @@ class CommandInput {
   }
 
   get text(): string {
+    if (this.#isTaken) return "";
     this.#text ??= this.#read();
     return this.#text;
+  }
+
+  /** Takes the text, as the reading of a path such as `/dev/stdin` does: nothing is left, and nothing if it was read. */
+  take(): string {
+    const text = this.#text === undefined ? this.text : "";
+    this.#isTaken = true;
+    return text;
   }
 
   /** Number of bytes that the command took. */
