@@ -213,11 +213,13 @@ import zgrep from "../guest/shell/gnu/text/zgrep.ts" with { type: "text" };
 import timeZone from "../guest/shell/gnu/time_zone.ts" with { type: "text" };
 import xargs from "../guest/shell/gnu/xargs.ts" with { type: "text" };
 import backgroundJob from "../guest/shell/jobs/background_job.ts" with { type: "text" };
+import coproc from "../guest/shell/jobs/coproc.ts" with { type: "text" };
 import jobs from "../guest/shell/jobs/jobs.ts" with { type: "text" };
 import pgrep from "../guest/shell/jobs/pgrep.ts" with { type: "text" };
 import ps from "../guest/shell/jobs/ps.ts" with { type: "text" };
 import top from "../guest/shell/jobs/top.ts" with { type: "text" };
 import programs from "../guest/shell/programs.ts" with { type: "text" };
+import coprocInput from "../guest/shell/programs/coproc_input.ts" with { type: "text" };
 import engineCommand from "../guest/shell/programs/engine_command.ts" with { type: "text" };
 import printfCommand from "../guest/shell/programs/printf_command.ts" with { type: "text" };
 import refusedArguments from "../guest/shell/programs/refused_arguments.ts" with { type: "text" };
@@ -464,11 +466,13 @@ export const SHELL_FILES: GuestSources = {
   rewritten_commands: rewrittenCommands,
   shell_image: shellImage,
   process_state: processState,
+  coproc,
   terminal,
   background_job: backgroundJob,
   jobs,
   console_scripts: consoleScripts,
   gnu_names: gnuNames,
+  coproc_input: coprocInput,
   substitutions,
   engine_command: engineCommand,
   printf_command: printfCommand,

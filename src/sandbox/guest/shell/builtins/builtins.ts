@@ -142,7 +142,9 @@ export class ShellBuiltins {
       const runOther = (other: string, words: readonly string[]) => {
         return engine(other, words, words.map(() => true), stdin, true, ...rest);
       };
-      const call = { name, args, stdin, state: shell, interpreter: own, run: runOther };
+      const source = rest[1];
+      const stdinDescriptor = typeof source === "number" && source > 2 ? { stdinDescriptor: source } : {};
+      const call = { name, args, stdin, ...stdinDescriptor, state: shell, interpreter: own, run: runOther };
       return Promise.try(() => builtin(call)).then((result) => {
         return result ? { ...result, internalProducerCommand: name } as typeof result : run();
       });

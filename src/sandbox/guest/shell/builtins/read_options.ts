@@ -1,3 +1,4 @@
+import type { CommandOutput } from "../terminal.ts";
 import { type Builtin, type BuiltinCall, complained } from "./builtin.ts";
 
 const NAME = /^[A-Za-z_]\w*(?:\[.+\])?$/;
@@ -29,7 +30,7 @@ const READ_NUMBERS: Readonly<Record<string, readonly [pattern: RegExp, complaint
 export const read: Builtin = async (call) => {
   const { options, names, refusal } = readOptionsOf(call.args);
   if (refusal) return refusal;
-  const output = await call.run("read", call.args);
+  const output = await readInput(call, options);
   if (output.exitCode !== 0 && output.stderr === "" && options.has("u")) {
     const descriptor = Number(options.get("u"));
     const descriptors = call.interpreter.ctx.state.fileDescriptors;
@@ -40,6 +41,35 @@ export const read: Builtin = async (call) => {
   for (const name of names.length > 0 ? names : ["REPLY"]) dropNulls(call, name);
   return output;
 };
+
+/** Reads what a coprocess prints, the stdin of a coprocess, or what the engine has. */
+async function readInput(call: BuiltinCall, options: ReadonlyMap<string, string>): Promise<CommandOutput> {
+  const { args, state, stdin, run } = call;
+  const { ownInput, awaitOutput } = call.interpreter.ctx;
+  const given = options.get("u");
+  const source = given === undefined ? call.stdinDescriptor ?? state.groupStdinSourceFd : Number(given);
+  const timeMs = options.has("t") ? { timeMs: 1000 * Number(options.get("t")) } : {};
+  const isRead = source === undefined ? undefined : await awaitOutput?.(source, timeMs);
+  if (isRead === false) {
+    return complained("read: the coprocess waits for input and prints nothing: both would wait for ever");
+  }
+  if (isRead && given === undefined && call.stdinDescriptor !== undefined) {
+    return await run("read", ["-u", String(source), ...args]);
+  }
+  if (isRead && given === undefined) {
+    state.groupStdin = String(call.interpreter.ctx.state.fileDescriptors?.get(source ?? 0) ?? "");
+  } else if (ownInput?.isCurrent && given === undefined && stdin === "") {
+    const end = options.has("d") ? (options.get("d") || "\0").charAt(0) : "\n";
+    const count = Number(options.get("n") ?? options.get("N") ?? Infinity);
+    await ownInput.waitFor((text) => text.length >= count || text.includes(end));
+    state.groupStdin = ownInput.text;
+    const output = await run("read", args);
+    ownInput.leave(state.groupStdin ?? "");
+    state.groupStdin = "";
+    return output;
+  }
+  return await run("read", args);
+}
 
 /** Reads the options of `read`, of which one letter may have a value in the same word. */
 function readOptionsOf(args: readonly string[]) {

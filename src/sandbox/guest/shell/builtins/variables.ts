@@ -151,6 +151,11 @@ export const describeNames: Builtin = async (call) => {
     return await describeEach(call);
   }
   if (name === "command" && args[0] === "-V" && word !== undefined) return await describeAtLength(word, call);
+  if (word === "coproc" && others.length === 0 && (name === "type" || options === "-v")) {
+    return printed(
+      name === "command" ? "coproc\n" : options === "-t" ? "keyword\n" : "coproc is a shell keyword\n",
+    );
+  }
   const isQuestion = name === "type" || /^-[pvV]/.test(args[0] ?? "");
   const aliases = [...state.env].filter(([variable]) => variable.startsWith(ALIAS));
   if (!isQuestion || state.shoptOptions.expand_aliases || aliases.length === 0) {

@@ -3,6 +3,7 @@ import { defineCommand } from "../engine.ts";
 import { latin1, latin1Bytes, type ShellFiles } from "../files.ts";
 import { byteText, type GnuCommand, type ProcessTable, unicodeText, UsageError } from "../gnu/command.ts";
 import type { MergedStreams } from "../script/merged_streams.ts";
+import { isStreaming, runOnInput } from "./coproc_input.ts";
 import { withDescriptors } from "./substitutions.ts";
 
 const decoder = new TextDecoder();
@@ -20,9 +21,13 @@ export function toEngineCommand(
   load: () => Promise<GnuCommand>,
   { files, streams, processes }: EngineCommandParts,
 ): Command {
-  return defineCommand(name, async (args, context) => {
+  const execute = async (
+    args: readonly string[],
+    context: CommandContext,
+    stdin: () => string,
+  ): Promise<ExecResult> => {
     const { cwd, exportedEnv = {}, signal, exec, fs } = context;
-    const input = new CommandInput(() => String(context.stdin ?? ""));
+    const input = new CommandInput(stdin);
     const output = { stdout: "", stderr: "" };
     const { isMerged } = streams;
     const printError = (text: string) => {
@@ -91,6 +96,11 @@ export function toEngineCommand(
       if (error.hasHint) printError(`Try '${name} --help' for more information.\n`);
       return { ...output, stdoutKind: "bytes", exitCode: error.exitCode };
     }
+  };
+  return defineCommand(name, async (args, context) => {
+    const run = (stdin: () => string) => execute(args, context, stdin);
+    if (!files.input?.isCurrent) return await run(() => String(context.stdin ?? ""));
+    return await runOnInput(run, files.input, isStreaming(name, args));
   });
 }
 
