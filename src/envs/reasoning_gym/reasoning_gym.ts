@@ -164,6 +164,7 @@ export class ReasoningGym implements AsyncDisposable {
     const answer = answerOf(finalReplyOf(history));
     if (answer === undefined || answer.length > MAX_ANSWER) return { score: 0, parts: { well_formed: 0 } };
     const score = await this.#call("score", seed, { args: [answer], signal });
+    if (score === undefined) return { score: 0, parts: { well_formed: 0 } };
     if (typeof score !== "number") throw new GraderError(`Cannot grade as '${this.dataSet}' gave no number`);
     const isFull = score >= 1;
     return {
@@ -180,7 +181,7 @@ export class ReasoningGym implements AsyncDisposable {
     await using lease = await this.#pool.acquire({ signal });
     const code = moduleCall(MODULE, name, [this.dataSet, seed, this.#config, ...args]);
     const result = await lease.session.exec(code, { timeoutMs: CALL_MS, signal });
-    if (result.status === "ok") return result.valueJson;
+    if (result.status === "ok") return result.valueJson; // undefined for None
     const reason = "error" in result ? result.error.message : result.status;
     throw new EnvError(`Cannot call '${name}' of data set '${this.dataSet}' as it failed: ${reason}`);
   }

@@ -34,6 +34,8 @@ Deno.test("ReasoningGym plays a data set by its own score, or by the full score 
   assertEquals(await scoreOf(strict, task, longer), { score: 0, parts: { well_formed: 1, own_score: own } });
   assertEquals((await scoreOf(strict, task, right)).score, 1);
   assertEquals(await scoreOf(strict, task, "no answer"), { score: 0, parts: { well_formed: 0 } });
+  const unreadable = "<answer>seven</answer>"; // the data set raises a ValueError
+  assertEquals(await scoreOf(strict, task, unreadable), { score: 0, parts: { well_formed: 0 } });
 
   const args = ["--env", "reasoning-gym", "--path", folder.path, "--data-set", "leg_counting"];
   const more = ["--data-set-config", '{"most": 3}', "--full-score", "--limit", "3", "--json"];

@@ -44,6 +44,7 @@ class Legs:
 
     def score_answer(self, answer, entry):
         right = entry["answer"]
+        int(answer)
         return 1.0 if answer == right else len(right) / len(answer) if right in answer else 0.0
 
 register_dataset("leg_counting", Legs, Config)

@@ -3,6 +3,7 @@ import { familyTasks } from "../../../mod/envs.ts";
 import { FAMILY_NAMES } from "../../../src/families/names.ts";
 import { family } from "../../../src/rewards/family.ts";
 import { type Served, served } from "../served.ts";
+import { readStream } from "../tool_stream.ts";
 
 const graders = new Map([["family", () => family()]]);
 
@@ -83,6 +84,28 @@ Deno.test("/v1/envs refuses options that a family does not have, and problems of
   assertEquals(await statusOf({ env: "paddock/countdown", tools: ["x"] }), 422);
   assertEquals(await statusOf({ env: "paddock/none" }), 422);
   assertEquals(await statusOf({ env: "chat", problems: { difficulty: 1 } }), 422);
+});
+
+Deno.test("/v1/rollouts plays tasks of a family", async () => {
+  const policies = new Map([[
+    "test",
+    () => ({ name: "test", reply: () => Promise.resolve("<answer>1+1</answer>") }),
+  ]]);
+  await using server = served({ offer: { policies, envs: ["paddock/countdown"] } });
+  const { body: { tasks } } = await server.send("GET", "/v1/families/countdown/tasks?count=2");
+  const stream = await readStream(
+    await server.app.request("/v1/rollouts", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ policy: "test", env: "paddock/countdown", tasks }),
+    }),
+  );
+  const rewards: unknown[] = [];
+  for (let event = await stream.next(); event.name !== "end"; event = await stream.next()) {
+    assertEquals(event.name === "error", false, JSON.stringify(event.data));
+    if (event.name === "episode") rewards.push(event.data.trajectory.reward);
+  }
+  assertEquals(rewards, [0, 0]);
 });
 
 Deno.test("/v1/grade scores a reply to a task of a family", async () => {

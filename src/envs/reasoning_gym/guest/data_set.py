@@ -40,9 +40,13 @@ def entry(name, seed, config):
 
 
 def score(name, seed, config, answer):
-    """Returns the data set's own score of an answer."""
+    """Returns the data set's own score of an answer, or None if the data set cannot read the answer."""
+    found = _entry(name, seed, config)
     with redirect_stdout(io.StringIO()):
-        return float(_data_set(name, seed, config).score_answer(answer, _entry(name, seed, config)))
+        try:
+            return float(_data_set(name, seed, config).score_answer(answer, found))
+        except Exception:  # some data sets parse an answer without a check
+            return None
 
 
 @functools.lru_cache(maxsize=16)
