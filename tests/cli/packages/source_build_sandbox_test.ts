@@ -101,8 +101,7 @@ for (const kind of hasPip ? ["pip", "sandbox"] as const : ["sandbox"] as const) 
     const installation: Installation = {
       cacheDir: folder.path,
       signal,
-      resolver: async () =>
-        await found ?? new SandboxResolver({ index: index.url, cacheDir: folder.path }),
+      resolver: async () => await found ?? new SandboxResolver({ index: index.url, cacheDir: folder.path }),
     };
     const resolve = (name: string) => resolvePackages({ requirements: [name], pinned: [] }, installation);
 
