@@ -16,7 +16,7 @@ export interface TokenizedChat {
  *
  * The assistant's part is the part that the template marks with `{% generation %}`, or else the contents of
  * the assistant's messages. Each segment of text is encoded separately, so that no token belongs to two segments. The ids
- * equal those of the full text, except where the tokenizer would merge characters across the border of a
+ * equal the ids of the full text, except where the tokenizer would merge characters across the border of a
  * turn.
  *
  * @example

@@ -48,7 +48,7 @@ export interface HiddenTestsOptions {
  * fields `output_comparison` (`lines`, `livecodebench` or `apps`), `check_exit_code` and `checker` say how output is
  * judged. `unittest.TestCase` classes and
  * functions whose name begins with `test_` are run. Without a `prompt`, the query is used. Tests may use names that they
- * do not define: functions and classes of the program, and those of the library, which the program cannot replace.
+ * do not define: functions and classes of the program, and of the library, which the program cannot replace.
  *
  * The program runs in one session and the tests in another one that it cannot reach. Arguments are passed as copies,
  * and results come back as data: numbers, fractions, decimals, dates and times, strings, bytes, and the containers of

@@ -107,7 +107,7 @@ export class TauBenchDomain implements AsyncDisposable {
     );
   }
 
-  /** Leases a session with the data loaded. It serves one episode at a time. */
+  /** Leases a session with the data loaded. It serves a single episode at a time. */
   async acquire(options: { signal?: AbortSignal | undefined } = {}): Promise<SessionLease> {
     return await this.#pool.acquire(options);
   }

@@ -1,7 +1,7 @@
 /**
- * The fields of an exec and of a command line: how each one is checked, and sent to a server or to a node of a cluster.
- * A field that is added to {@linkcode ExecOptions} is added here and in the guest, and everything between a client and
- * the guest carries the field.
+ * The fields of an exec and of a command line: how each field is checked, and sent to a server or to a node of a
+ * cluster. A field that is added to {@linkcode ExecOptions} is added here and in the guest, and everything between a
+ * client and the guest carries the field.
  *
  * @module
  */
@@ -163,7 +163,7 @@ export const SHELL_FIELDS = new FieldTable<ShellOptions, typeof shellFields>(
  * Checks the arguments of an exec before anything starts.
  *
  * @throws {ArgumentTypeError | ArgumentRangeError} if an argument is invalid.
- * @throws the reason of `signal` if it has aborted.
+ * @throws the reason of `signal` if aborted.
  */
 export function checkExec(code: unknown, options: ExecOptions, profile: CheckedProfile): void {
   checkCode(code);

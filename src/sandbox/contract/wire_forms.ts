@@ -84,7 +84,7 @@ export function toWireInputs(inputs: Readonly<Record<string, unknown>> = {}): z.
 /**
  * Returns the inputs of a program that JSON carried.
  *
- * @throws {ArgumentTypeError} if two inputs have one name.
+ * @throws {ArgumentTypeError} if two inputs have the same name.
  * @throws {ArgumentRangeError} if an array has part of an element.
  */
 export function fromWireInputs(

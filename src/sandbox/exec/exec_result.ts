@@ -22,7 +22,7 @@ export function toExecResult(end: ExecEnd, options: { timeoutMs: number; limits:
   return result.status === "crashed" && exitCode !== undefined ? { ...result, exitCode } : result;
 }
 
-/** Returns what every result has, also that of a program that waits. */
+/** Returns what every result has, also the result of a program that waits. */
 export function toOutcome(end: ExecEnd, limits: Limits): ExecOutcome {
   const dropped = end.invalidDisplays + (end.result?.droppedDisplays ?? 0);
   return {

@@ -8,7 +8,7 @@ import { DoneStatus, type Frame, FrameKind, MAX_FRAME_BYTES } from "../protocol.
 import { DisplayCapture, OutputCapture } from "../output_capture.ts";
 import { ToolCalls } from "../tool_calls.ts";
 
-/** Milliseconds between repeated interrupts, for programs that catch the first one. */
+/** Milliseconds between repeated interrupts, for programs that catch the first interrupt. */
 const INTERRUPT_INTERVAL_MS = 50;
 /** An exec that ends within so many milliseconds starts no other timer. */
 const SHORT_MS = 100;
@@ -85,7 +85,7 @@ export interface ExecEnd<Result = GuestResult> {
 }
 
 /**
- * Runs one block or command in a session. At its timeout the program is interrupted; after the grace time it is
+ * Runs a block or command in a session. At its timeout the program is interrupted; after the grace time it is
  * killed.
  */
 export class ExecRun<Result> implements GuestListener {
@@ -147,7 +147,7 @@ export class ExecRun<Result> implements GuestListener {
       for (const contents of inputs) this.#link.send(FrameKind.input, contents);
       this.#link.send(kind, request);
       const ended = await this.#end.promise;
-      const { termination = ended.termination } = this.#link; // also of one that broke the protocol after its result
+      const { termination = ended.termination } = this.#link; // also of a guest that broke the protocol after its result
       const outcome = termination ? { termination } : ended;
       return {
         ...outcome,
@@ -166,8 +166,8 @@ export class ExecRun<Result> implements GuestListener {
   }
 
   /**
-   * Stops its clock, as the program waits for a call, and returns what it has done until now. The limits of memory and CPU
-   * time remain, as other threads of the program may run.
+   * Stops its clock, as the program waits for a call, and returns what it has done until now. The limits of memory and
+   * CPU time remain, as other threads of the program may run.
    */
   pause(): ExecEnd<Result> {
     this.#stopClock();

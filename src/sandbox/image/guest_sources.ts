@@ -212,7 +212,7 @@ export interface LeanWasmOptions {
 
 /**
  * Returns the Wasm module with some exported functions. The functions that Emscripten's JavaScript names are in the
- * table, so that `ctypes` finds them. Sizes are those of 64-bit machines where they are limits, and the C stack is
+ * table, so that `ctypes` finds them. Sizes are sizes of 64-bit machines where they are limits, and the C stack is
  * larger. A module without data raises exceptions with the numbers of Linux.
  */
 export function leanWasm(

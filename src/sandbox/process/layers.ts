@@ -141,7 +141,7 @@ export function activeLayers(profile: LayerSettings, detected: readonly LayerRep
   return new Set(states.filter(({ active }) => active).map(({ layer }) => layer));
 }
 
-/** Returns why layers do not work, with the remedy. Layers with the same reason are in one text. */
+/** Returns why layers do not work, with the remedy. Layers with the same reason are in a single text. */
 function missingReasons(missing: readonly LayerState[]): string[] {
   const groups = Map.groupBy(missing, ({ layer, why }) => `${why} (${LAYER_REMEDIES[layer]})`);
   return [...groups].map(([reason, states]) => {

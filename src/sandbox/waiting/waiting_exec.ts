@@ -41,7 +41,7 @@ interface LiveRun {
   readonly ended: Promise<ExecEnd>;
 }
 
-/** Time of a second run up to the point where the first one waited, as a multiple of the time of that. */
+/** Time of a second run up to the point where the first run waited, as a multiple of the time of the first run. */
 const REPLAY_FACTOR = 4;
 
 /** What a run has come to: its end, or a call that waits. */
