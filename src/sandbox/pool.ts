@@ -11,7 +11,7 @@ import {
   readCheckpoint,
 } from "./checkpoint/checkpoint.ts";
 import { CheckpointCompressor } from "./checkpoint/compression.ts";
-import { forkSession } from "./checkpoint/fork.ts";
+import { forkSession, requireForkSeed } from "./checkpoint/fork.ts";
 import { checkpointMemoryOf, statesOf } from "./checkpoint/state_memory.ts";
 import type { Checkpoint, CheckpointOptions, ForkOptions } from "./contract/checkpoint.ts";
 import type {
@@ -270,6 +270,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   /** Leases sessions in the state of a leased one. */
   async #fork(parent: Session, count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
     const { seed, signal } = options;
+    requireForkSeed(this.#options.profile, seed);
     if (count >= this.size) {
       throw new ArgumentRangeError(
         `Cannot fork session as 'count' must be < ${this.size}, the size of the pool: current value is ${count}`,

@@ -1,8 +1,8 @@
-import { abortable } from "../async/abort.ts";
+import { abortable, MAX_TIMER_MS } from "../async/abort.ts";
 import { SerialQueue } from "../async/semaphore.ts";
 import { CheckpointError, SessionClosedError } from "../errors.ts";
 import { openCheckpoint, sealCheckpoint } from "./checkpoint/checkpoint.ts";
-import { forkSession } from "./checkpoint/fork.ts";
+import { forkSession, requireForkSeed } from "./checkpoint/fork.ts";
 import {
   type CapturedState,
   captureState,
@@ -45,8 +45,8 @@ import {
   limitMemory,
   rewindsWithExec,
 } from "./exec_request.ts";
-import { toExecResult, toShellResult } from "./exec_result.ts";
-import { type ExecEnd, ExecRun } from "./exec_run.ts";
+import { isInexact, toExecResult, toShellResult } from "./exec_result.ts";
+import { type ExecEnd, ExecRun, type VirtualTime } from "./exec_run.ts";
 import { getFile, getFiles, putFile, putFiles } from "./guest_files.ts";
 import { parseResult, parseShellResult } from "./guest_frames.ts";
 import type { GuestLink } from "./guest_link.ts";
@@ -59,6 +59,27 @@ import { FrameKind } from "./protocol.ts";
 import { refuseReseeding, WaitingExecs } from "./waiting/waiting_execs.ts";
 
 const encoder = new TextEncoder();
+
+/**
+ * Limit of real time of an exec with a virtual clock, as a multiple of its timeout, and at least. Python's loops pass about
+ * as much virtual time as real time, but functions of C pass none.
+ */
+const [GUARD_FACTOR, MIN_GUARD_MS] = [10, 10_000];
+
+/** Limits of a call. */
+interface CallLimits {
+  readonly limits: Profile["limits"];
+  /** Limit of real time. */
+  readonly timeoutMs: number;
+  readonly virtual?: VirtualTime | undefined;
+}
+
+/** Returns limits as messages name them. */
+function named(
+  { limits, timeoutMs, virtual }: CallLimits,
+): { limits: Profile["limits"]; timeoutMs: number; guardMs: number } {
+  return { limits, timeoutMs: virtual?.timeoutMs ?? timeoutMs, guardMs: timeoutMs };
+}
 
 /** Source of the interpreters of a session: a {@linkcode Sandbox} or a {@linkcode WorkerSandbox}. */
 export interface LinkSource extends InterpreterSource {
@@ -100,7 +121,7 @@ export class Session implements BranchingSession {
     this.#source = source;
     this.#onDispose = onDispose;
     this.#interpreter = new Interpreter(source, seed);
-    this.#waiting = this.#waitingExecs(seed);
+    this.#waiting = this.#waitingExecs(this.#seedOf(seed));
     this.setRecovery(every === undefined ? undefined : { every });
   }
 
@@ -223,7 +244,7 @@ export class Session implements BranchingSession {
     checkSeed(seed);
     await this.#enqueue(async () => {
       this.#stateBytes = 0;
-      this.#waiting.setSeed(seed);
+      this.#waiting.setSeed(this.#seedOf(seed));
       await this.#waiting.end();
       await this.#interpreter.reset({ mode, seed });
     }, { signal, whileWaiting: true });
@@ -276,6 +297,7 @@ export class Session implements BranchingSession {
   async fork(count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
     checkOptionNames("fork", options);
     const { seed, signal } = options;
+    requireForkSeed(this.#source.profile, seed);
     return await forkSession(count, {
       seed,
       capture: () => this.captureState({ states: statesOf(options), signal }),
@@ -317,7 +339,7 @@ export class Session implements BranchingSession {
     code: string,
     options: EncodedOptions,
   ): Promise<ExecResult> {
-    const { limits, timeoutMs } = this.#limitsOf(options);
+    const { limits, timeoutMs, virtual } = this.#limitsOf(options);
     this.#tools = (options.tools ?? []).map(({ name }) => name);
     const link = await this.#interpreter.ensure();
     if (options.files) await putFiles(link, options.files);
@@ -326,9 +348,10 @@ export class Session implements BranchingSession {
     const inputs = inputContents(options);
     const rewinds = rewindsWithExec(options);
     const residentBytes = this.#residentBytes();
-    const run = new ExecRun(link, { ...options, limits, residentBytes, timeoutMs, parse, inputs, rewinds });
+    const time = { limits, timeoutMs, virtual };
+    const run = new ExecRun(link, { ...options, ...time, residentBytes, parse, inputs, rewinds });
     const end = await run.run(FrameKind.exec, execRequest(code, options, limits));
-    const result = toExecResult(end, { timeoutMs, limits });
+    const result = toExecResult(end, named(time));
     this.#interpreter.noteLoss(result);
     if (link.alive && options.fetchFiles) result.files = await getFiles(link, options.fetchFiles);
     if (link.alive && options.then) this.#interpreter.rewindAfterExec(end.rewound);
@@ -338,21 +361,21 @@ export class Session implements BranchingSession {
 
   async #shell(command: string, options: ShellOptions): Promise<ShellResult> {
     const { home } = this.#source.profile;
-    const { limits, timeoutMs } = this.#limitsOf(options);
+    const time = this.#limitsOf(options);
+    const { limits } = time;
     const { memoryBytes, silenceMs, stdin, signal, onOutput } = options;
     const link = await this.#interpreter.ensure();
     limitMemory(link, memoryBytes, limits);
     const run = new ExecRun(link, {
       signal,
       onOutput,
-      timeoutMs,
+      ...time,
       silenceMs,
       parse: parseShellResult,
-      limits,
       residentBytes: this.#residentBytes(),
     });
     const end = await run.run(FrameKind.shell, encoder.encode(JSON.stringify({ command, stdin })));
-    const result = toShellResult(end, { timeoutMs, silenceMs, limits, home });
+    const result = toShellResult(end, { ...named(time), silenceMs, home });
     this.#interpreter.noteLoss(result);
     await this.#finish(link, end, { result, signal });
     return result;
@@ -370,7 +393,10 @@ export class Session implements BranchingSession {
     return new WaitingExecs({
       interpreter: this.#interpreter,
       scope: () => this.#source.checkpointScope(),
-      limits: (options) => ({ ...this.#limitsOf(options), residentBytes: this.#residentBytes() }),
+      limits: (options) => ({
+        ...this.#limitsOf(options, { restarts: true }),
+        residentBytes: this.#residentBytes(),
+      }),
       capture: async (link, options) => {
         const { maxBytes } = await this.#source.checkpointScope();
         return await this.#capture(link, { maxBytes, memory: true, ...options });
@@ -425,21 +451,33 @@ export class Session implements BranchingSession {
     end: ExecEnd<unknown>,
     { result, signal }: { result: ExecResult | ShellResult; signal: AbortSignal | undefined },
   ): Promise<void> {
+    if (this.#isVirtual && isInexact(end)) result.inexact = true;
     const isThrown = end.failure !== undefined || end.stopped === "aborted";
     if (!this.#disposed) await this.#interpreter.afterCall(link, isThrown ? undefined : result);
     if (end.failure) throw end.failure.error;
     if (end.stopped === "aborted") throw signal?.reason;
   }
 
-  /** Returns the limits of a call in the time of this machine. */
+  /** Returns the limits of a call in the time of this machine, and those of the virtual clock. */
   #limitsOf(
     { timeoutMs = this.#source.profile.limits.timeoutMs }: Pick<ExecOptions, "timeoutMs">,
-  ): { limits: Profile["limits"]; timeoutMs: number } {
+    { restarts = false }: { restarts?: boolean } = {},
+  ): CallLimits {
     const { limits, timeScale = 1 } = this.#source.profile;
-    return {
-      limits: { ...limits, cpuSeconds: limits.cpuSeconds * timeScale },
-      timeoutMs: timeoutMs * timeScale,
-    };
+    const scaled = { ...limits, cpuSeconds: limits.cpuSeconds * timeScale };
+    if (!this.#isVirtual) return { limits: scaled, timeoutMs: timeoutMs * timeScale };
+    const guardMs = Math.max(MIN_GUARD_MS, GUARD_FACTOR * timeoutMs) * timeScale;
+    const virtual = { timeoutMs, graceMs: limits.graceMs, restarts };
+    return { limits: scaled, timeoutMs: Math.min(guardMs, MAX_TIMER_MS), virtual };
+  }
+
+  /** Returns the seed of random numbers, which are never new ones with a virtual clock. */
+  #seedOf(seed: number | undefined): number | undefined {
+    return seed ?? (this.#isVirtual ? 0 : undefined);
+  }
+
+  get #isVirtual(): boolean {
+    return this.#source.profile.clock === "virtual";
   }
 
   #residentBytes(): number | undefined {

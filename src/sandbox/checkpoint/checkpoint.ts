@@ -29,10 +29,15 @@ const HEAD_BYTES = 64 * 1024 * 1024;
 
 /** Returns the part of a scope that a profile gives. The folder of the profile's file is not a part of it. */
 export async function profileScope(profile: Profile): Promise<Pick<CheckpointScope, "profile" | "maxBytes">> {
-  const { limits, name } = profile;
+  const { limits, name, clock } = profile;
   return {
-    // limits of time are no part of a state
-    profile: await sha256(JSON.stringify({ ...profile, timeScale: undefined, name: guestName(name) })),
+    // limits of time are no part of a state; checkpoints that are older than `clock` have a real clock
+    profile: await sha256(JSON.stringify({
+      ...profile,
+      timeScale: undefined,
+      name: guestName(name),
+      clock: clock === "virtual" ? clock : undefined,
+    })),
     maxBytes: limits.memoryBytes + limits.fileBytes + HEAD_BYTES,
   };
 }

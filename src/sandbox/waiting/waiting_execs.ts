@@ -11,7 +11,7 @@ import type { CapturedState } from "../checkpoint/state.ts";
 import { type StateMemory, statesOf } from "../checkpoint/state_memory.ts";
 import type { ExecOptions, ExecResult, ResumeOptions, ToolAnswer, WaitingCall } from "../contract/exec.ts";
 import type { EncodedOptions } from "../exec_request.ts";
-import type { ExecEnd } from "../exec_run.ts";
+import type { ExecEnd, VirtualTime } from "../exec_run.ts";
 import { getFiles, putFiles } from "../guest_files.ts";
 import type { GuestLink } from "../guest_link.ts";
 import type { Interpreter } from "../interpreter.ts";
@@ -29,6 +29,7 @@ export interface WaitingExecsParts {
     readonly limits: Limits;
     readonly residentBytes: number | undefined;
     readonly timeoutMs: number;
+    readonly virtual?: VirtualTime | undefined;
   };
   /** Captures the state of the session. */
   capture(
