@@ -15,6 +15,7 @@ import { ReplTerminal } from "./repl/terminal.ts";
 import {
   cacheDirectory,
   flagsOf,
+  clockOption,
   profileOption,
   resolveProfile,
   type SandboxFlags,
@@ -38,6 +39,7 @@ export function replCommand(): Command {
   return new Command("repl")
     .description("Start an interactive Python interpreter in a sandbox")
     .addOption(profileOption())
+    .addOption(clockOption())
     .addHelpText("after", KEYS)
     .action(async (_: object, command: Command) => {
       await runCommand((signal) => runRepl(flagsOf(command), signal));

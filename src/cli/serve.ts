@@ -47,6 +47,7 @@ import { type Layer, LAYERS } from "../sandbox/profile/schema.ts";
 import {
   announceMissingLayers,
   flagsOf,
+  clockOption,
   profileOption,
   requireLayers,
   resolveProfile,
@@ -126,6 +127,7 @@ export function serveCommand(): Command {
     .option("--until-stdin-ends", "stop when stdin ends, and so with the process that started the server")
     .optionsGroup("Sandbox:")
     .addOption(profileOption().default("serve"))
+    .addOption(clockOption())
     .addOption(timeScaleOption().conflicts(["cluster", "nats"]))
     .addOption(
       new Option("--require-layer <name...>", "do not start without this isolation layer; all for every one")

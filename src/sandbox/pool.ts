@@ -279,9 +279,9 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     return await forkSession(count, {
       seed,
       capture: () => parent.captureState({ states: statesOf(options), signal }),
-      copy: async ({ bytes }, reseeding) => {
+      copy: async (state, reseeding) => {
         const { lease, session } = await this.#lease({ domain: this.#domains.get(parent), signal });
-        return await disposeUnless(lease, session.restoreState(bytes, { ...reseeding, signal }));
+        return await disposeUnless(lease, session.restoreState(state, { ...reseeding, signal }));
       },
     });
   }

@@ -1,7 +1,8 @@
 import { abortable, MAX_TIMER_MS } from "../async/abort.ts";
 import { SerialQueue } from "../async/semaphore.ts";
-import { CheckpointError, SessionClosedError } from "../errors.ts";
+import { CheckpointError, SandboxError, SessionClosedError } from "../errors.ts";
 import { openCheckpoint, sealCheckpoint } from "./checkpoint/checkpoint.ts";
+import { sha256 } from "../hash.ts";
 import { forkSession, requireForkSeed } from "./checkpoint/fork.ts";
 import {
   type CapturedState,
@@ -37,6 +38,7 @@ import {
   checkTimeout,
   checkTimeScale,
 } from "./exec_check.ts";
+import { type DigestedCall, ExecDigests } from "./exact/exec_digests.ts";
 import { encodeInputs } from "./exec_inputs.ts";
 import {
   type EncodedOptions,
@@ -65,6 +67,9 @@ const encoder = new TextEncoder();
  * as much virtual time as real time, but functions of C pass none.
  */
 const [GUARD_FACTOR, MIN_GUARD_MS] = [10, 10_000];
+
+/** Seed of a session with a virtual clock that was given none, and of its state after an exec that rewinds. */
+const DEFAULT_SEED = 0;
 
 /** Limits of a call. */
 interface CallLimits {
@@ -105,6 +110,8 @@ export class Session implements BranchingSession {
   /** Size of the last state, with its memory, that was captured, or of the last one that was restored. */
   #stateBytes = 0;
   readonly #waiting: WaitingExecs;
+  /** Digests of the execs, if the clock is virtual. */
+  readonly #digests: ExecDigests | undefined;
 
   constructor(
     source: LinkSource,
@@ -122,6 +129,9 @@ export class Session implements BranchingSession {
     this.#onDispose = onDispose;
     this.#interpreter = new Interpreter(source, seed);
     this.#waiting = this.#waitingExecs(this.#seedOf(seed));
+    this.#digests = this.#isVirtual
+      ? new ExecDigests(() => source.checkpointScope(), seed ?? DEFAULT_SEED)
+      : undefined;
     this.setRecovery(every === undefined ? undefined : { every });
   }
 
@@ -247,6 +257,7 @@ export class Session implements BranchingSession {
       this.#waiting.setSeed(this.#seedOf(seed));
       await this.#waiting.end();
       await this.#interpreter.reset({ mode, seed });
+      this.#digests?.start(seed ?? DEFAULT_SEED);
     }, { signal, whileWaiting: true });
   }
 
@@ -262,14 +273,14 @@ export class Session implements BranchingSession {
     const scope = await this.#source.checkpointScope();
     const states = statesOf(options) ?? scope.compressor.memoryOf(owner);
     const captured = await this.#enqueue(async () => { // an exec that comes later changes neither
-      const waiting = memory === false ? undefined : await this.#waiting.seal({ owner });
+      const waiting = memory === false ? undefined : await this.#waiting.seal({ owner, digest: await this.#digests?.last() });
       if (waiting) return { waiting };
       this.#waiting.requireNone();
       return { state: await this.#captureState({ memory, states, refuseLost, signal }) };
     }, { signal, whileWaiting: true });
     if (captured.waiting) return captured.waiting;
     using state = captured.state;
-    return await sealCheckpoint(state.bytes, scope, { owner, tools: state.tools });
+    return await sealCheckpoint(state.bytes, scope, { owner, tools: state.tools, digest: state.digest });
   }
 
   /** Replaces the state by that of a checkpoint. See {@linkcode BranchingSession.restore}. */
@@ -277,7 +288,7 @@ export class Session implements BranchingSession {
     checkOptionNames("restore", options);
     const { seed, reseed = seed !== undefined, signal } = options;
     checkSeed(seed);
-    const { stateBytes, expand, state: base, waiting } = await openCheckpoint(
+    const { stateBytes, expand, state: base, waiting, digest } = await openCheckpoint(
       checkpoint,
       await this.#source.checkpointScope(),
       options,
@@ -288,6 +299,7 @@ export class Session implements BranchingSession {
       const state = await expand();
       await this.#waiting.end();
       const isKept = await this.#restoreState(state, { reseed, seed });
+      await this.#continueDigests(digest, { reseed, seed });
       if (waiting) await this.#waiting.read(waiting, base);
       if (!isKept) state.buffer.transferToFixedLength(0); // its room is free from here on
     }, { signal, whileWaiting: true });
@@ -301,9 +313,9 @@ export class Session implements BranchingSession {
     return await forkSession(count, {
       seed,
       capture: () => this.captureState({ states: statesOf(options), signal }),
-      copy: async ({ bytes }, reseeding) => {
+      copy: async (state, reseeding) => {
         const { session, lease } = await this.#source.openCopy(signal);
-        return await disposeUnless(lease, session.restoreState(bytes, { ...reseeding, signal }));
+        return await disposeUnless(lease, session.restoreState(state, { ...reseeding, signal }));
       },
     });
   }
@@ -318,10 +330,13 @@ export class Session implements BranchingSession {
 
   /** Replaces the state by a captured one. */
   async restoreState(
-    bytes: Uint8Array,
+    { bytes, digest }: Pick<SessionState, "digest"> & { readonly bytes: Uint8Array },
     { signal, ...reseeding }: Reseeding & { signal?: AbortSignal | undefined },
   ): Promise<void> {
-    await this.#enqueue(() => this.#restoreState(bytes, reseeding), { signal });
+    await this.#enqueue(async () => {
+      await this.#restoreState(bytes, reseeding);
+      await this.#continueDigests(digest, reseeding);
+    }, { signal });
   }
 
   /** Ends the interpreter and waits until its calls have ended. */
@@ -339,22 +354,28 @@ export class Session implements BranchingSession {
     code: string,
     options: EncodedOptions,
   ): Promise<ExecResult> {
-    const { limits, timeoutMs, virtual } = this.#limitsOf(options);
+    const time = this.#limitsOf(options);
+    const { limits } = time;
     this.#tools = (options.tools ?? []).map(({ name }) => name);
     const link = await this.#interpreter.ensure();
     if (options.files) await putFiles(link, options.files);
     limitMemory(link, options.memoryBytes, limits);
     const parse = (payload: Uint8Array) => parseResult(payload, limits.outputBytes);
     const inputs = inputContents(options);
-    const rewinds = rewindsWithExec(options);
+    const sent = this.#digests ? { ...options, then: undefined } : options; // a digest is taken before the rewind
+    const rewinds = rewindsWithExec(sent);
     const residentBytes = this.#residentBytes();
-    const time = { limits, timeoutMs, virtual };
     const run = new ExecRun(link, { ...options, ...time, residentBytes, parse, inputs, rewinds });
-    const end = await run.run(FrameKind.exec, execRequest(code, options, limits));
+    const request = execRequest(code, sent, limits);
+    const end = await run.run(FrameKind.exec, request);
     const result = toExecResult(end, named(time));
     this.#interpreter.noteLoss(result);
     if (link.alive && options.fetchFiles) result.files = await getFiles(link, options.fetchFiles);
-    if (link.alive && options.then) this.#interpreter.rewindAfterExec(end.rewound);
+    await this.#addDigest(link, { ...options, kind: "exec", request, inputs }, { end, result, time });
+    if (link.alive && options.then) {
+      this.#interpreter.rewindAfterExec(end.rewound);
+      this.#digests?.start(DEFAULT_SEED);
+    }
     await this.#finish(link, end, { result, signal: options.signal });
     return result;
   }
@@ -374,9 +395,12 @@ export class Session implements BranchingSession {
       parse: parseShellResult,
       residentBytes: this.#residentBytes(),
     });
-    const end = await run.run(FrameKind.shell, encoder.encode(JSON.stringify({ command, stdin })));
+    const request = encoder.encode(JSON.stringify({ command, stdin }));
+    const end = await run.run(FrameKind.shell, request);
     const result = toShellResult(end, { ...named(time), silenceMs, home });
     this.#interpreter.noteLoss(result);
+    const call = { kind: "shell", request, inputs: [], memoryBytes } as const;
+    await this.#addDigest(link, call, { end, result, time });
     await this.#finish(link, end, { result, signal });
     return result;
   }
@@ -402,7 +426,12 @@ export class Session implements BranchingSession {
         return await this.#capture(link, { maxBytes, memory: true, ...options });
       },
       restore: (state) => this.#restoreState(state, { reseed: false }),
-      finish: (link, end, options) => this.#finish(link, end, options),
+      finish: async (link, end, { program, ...options }) => {
+        const { result } = options;
+        const time = this.#limitsOf(program);
+        await this.#addDigest(link, { ...program, kind: "exec" }, { end, result, time });
+        await this.#finish(link, end, options);
+      },
     }, seed);
   }
 
@@ -412,7 +441,8 @@ export class Session implements BranchingSession {
     const { maxBytes } = await this.#source.checkpointScope();
     const link = await this.#interpreter.ensure();
     const { bytes, room } = await this.#capture(link, { maxBytes, memory, states, signal });
-    const state = { bytes, tools: this.#tools, [Symbol.dispose]: () => room?.[Symbol.dispose]() };
+    const digest = await this.#digests?.last();
+    const state = { bytes, tools: this.#tools, digest, [Symbol.dispose]: () => room?.[Symbol.dispose]() };
     if (!refuseLost || !this.#interpreter.hasUnreportedLoss) return state;
     state[Symbol.dispose]();
     throw new CheckpointError(
@@ -434,7 +464,8 @@ export class Session implements BranchingSession {
     const scope = await this.#source.checkpointScope();
     using room = await scope.compressor.memoryOf(owner).reserve(state.length);
     room.shrink(state.length);
-    return await sealCheckpoint(state, scope, { owner, tools: this.#tools });
+    const digest = await this.#digests?.last();
+    return await sealCheckpoint(state, scope, { owner, tools: this.#tools, digest });
   }
 
   /** Returns true if the session keeps the bytes, for its recovery. */
@@ -445,13 +476,44 @@ export class Session implements BranchingSession {
     return this.#interpreter.setState(bytes);
   }
 
+  async #continueDigests(digest: string | undefined, { reseed, seed }: Reseeding): Promise<void> {
+    if (digest === undefined) this.#digests?.start(seed ?? DEFAULT_SEED);
+    else await this.#digests?.continue(digest, reseed ? seed ?? DEFAULT_SEED : undefined);
+  }
+
+  /** Adds the digest of a call to the call's result, if the clock is virtual. */
+  async #addDigest(
+    link: GuestLink,
+    call: Omit<DigestedCall, "timeoutMs">,
+    { end, result, time }: { end: ExecEnd<unknown>; result: ExecResult | ShellResult; time: CallLimits },
+  ): Promise<void> {
+    if (!this.#digests || !time.virtual || end.failure || end.stopped === "aborted") return;
+    const files = link.alive ? await this.#filesHash(link) : undefined;
+    if (isInexact(end) || link.alive && files === undefined) result.inexact = true;
+    const { timeoutMs } = time.virtual;
+    result.digest = await this.#digests.add({ ...call, timeoutMs }, { result, files });
+  }
+
+  /** Returns the hash of the session's files; `undefined` if the guest refuses to send them. */
+  async #filesHash(link: GuestLink): Promise<string | undefined> {
+    const { maxBytes, compressor } = await this.#source.checkpointScope();
+    try {
+      const states = compressor.memoryOf("");
+      const { bytes, room } = await captureState(link, { maxBytes, memory: false, states });
+      using _room = room;
+      return await sha256(bytes);
+    } catch (error) {
+      if (error instanceof CheckpointError || error instanceof SandboxError) return undefined;
+      throw error;
+    }
+  }
+
   /** Throws the error of the caller's `onOutput` or the reason of its signal, which are not part of a result. */
   async #finish(
     link: GuestLink,
     end: ExecEnd<unknown>,
     { result, signal }: { result: ExecResult | ShellResult; signal: AbortSignal | undefined },
   ): Promise<void> {
-    if (this.#isVirtual && isInexact(end)) result.inexact = true;
     const isThrown = end.failure !== undefined || end.stopped === "aborted";
     if (!this.#disposed) await this.#interpreter.afterCall(link, isThrown ? undefined : result);
     if (end.failure) throw end.failure.error;
@@ -473,7 +535,7 @@ export class Session implements BranchingSession {
 
   /** Returns the seed of random numbers, which are never new ones with a virtual clock. */
   #seedOf(seed: number | undefined): number | undefined {
-    return seed ?? (this.#isVirtual ? 0 : undefined);
+    return seed ?? (this.#isVirtual ? DEFAULT_SEED : undefined);
   }
 
   get #isVirtual(): boolean {

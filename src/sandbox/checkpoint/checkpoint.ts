@@ -105,12 +105,22 @@ const headerSchema = z.strictObject({
   compressedBytes: z.int().nonnegative(),
   sha256: hash,
   tools: z.array(z.string().max(MAX_TOOL_CHARACTERS)).max(MAX_TOOLS),
+  /** Digest of the last exec, if the session has a virtual clock. */
+  digest: hash.optional(),
   /** Size and hash of the record of an exec that waits, which follows the state. */
   waiting: z.strictObject({ bytes: z.int().positive(), sha256: hash }).optional(),
 });
 type Header = z.output<typeof headerSchema>;
 
 const encoder = new TextEncoder();
+
+/** What a checkpoint has of a session beside the state. */
+interface SealedSession {
+  /** Names of the host tools of the last exec. */
+  readonly tools: readonly string[];
+  /** Digest of the last exec, if the session has a virtual clock. */
+  readonly digest?: string | undefined;
+}
 
 /** A state that is compressed, and its size before. */
 export interface CompressedState {
@@ -216,6 +226,11 @@ export class SealedCheckpoint implements Checkpoint {
     }
   }
 
+  /** Digest of the last exec; `undefined` without a virtual clock. */
+  get digest(): string | undefined {
+    return this.#header.digest;
+  }
+
   /** The compressed state. */
   get state(): CompressedState {
     return { compressed: this.#compressed, stateBytes: this.#header.stateBytes };
@@ -256,7 +271,7 @@ export class SealedCheckpoint implements Checkpoint {
 export async function sealCheckpoint(
   state: Uint8Array<ArrayBuffer>,
   scope: CheckpointScope,
-  options: OwnerOptions & { tools: readonly string[] },
+  options: OwnerOptions & SealedSession,
 ): Promise<SealedCheckpoint> {
   const { owner = "", tools } = options;
   checkToolNames(tools);
@@ -282,9 +297,9 @@ export async function compressState(
 export async function sealCompressed(
   { compressed: { bytes, sha256: stateHash }, stateBytes }: CompressedState,
   scope: CheckpointScope,
-  options: OwnerOptions & { tools: readonly string[]; waiting?: Uint8Array<ArrayBuffer> | undefined },
+  options: OwnerOptions & SealedSession & { waiting?: Uint8Array<ArrayBuffer> | undefined },
 ): Promise<SealedCheckpoint> {
-  const { owner = "", tools, waiting = new Uint8Array(0) } = options;
+  const { owner = "", tools, digest, waiting = new Uint8Array(0) } = options;
   checkToolNames(tools);
   const header: Header = {
     key: await keyId(scope.key),
@@ -295,6 +310,7 @@ export async function sealCompressed(
     compressedBytes: bytes.byteLength,
     sha256: stateHash,
     tools: [...tools],
+    ...(digest !== undefined && { digest }),
     ...(waiting.length > 0 && { waiting: { bytes: waiting.length, sha256: await sha256(waiting) } }),
   };
   const signed = signedPart(header);
@@ -330,6 +346,8 @@ export interface OpenedCheckpoint {
   /** Size of its state. */
   readonly stateBytes: number;
   readonly state: CompressedState;
+  /** Digest of the last exec; `undefined` without a virtual clock. */
+  readonly digest: string | undefined;
   /** Record of the exec that waits, if one does. */
   readonly waiting: Uint8Array | undefined;
   /** Returns its state. Rejects with a `CheckpointError` if that is damaged. */
@@ -353,10 +371,11 @@ export async function openCheckpoint(
     );
   }
   await checkpoint.authenticate(scope, options);
-  const { stateBytes, state } = checkpoint;
+  const { stateBytes, state, digest } = checkpoint;
   return {
     stateBytes,
     state,
+    digest,
     waiting: await checkpoint.waiting(),
     expand: () => checkpoint.expand(scope, options),
   };

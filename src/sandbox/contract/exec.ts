@@ -149,6 +149,11 @@ export interface ExecOutcome {
    * memory of the process ended the program.
    */
   inexact?: true;
+  /**
+   * SHA-256 of the exec's code, inputs, result and files, chained from the digest before, the base image, the profile and the
+   * seed. Present if the profile has a virtual clock: the same execs then have the same digests, unless one is `inexact`.
+   */
+  digest?: string;
   /** True if this exec ran in a fresh interpreter because the last one had been lost. */
   restarted?: true;
   /** The checkpoint to which the session returned, as the interpreter was lost in this exec or before it. */
