@@ -115,8 +115,9 @@ def square(number):
 with multiprocessing.Pool(${pick(2, 4)}) as pool:
     note(pool.map(square, range(${pick(2, 8)})))
     note(sorted(pool.imap_unordered(square, range(${pick(2, 6)}))))
+def send(results, number): results.put((number, time.time()))
 results = multiprocessing.Queue()
-children = [multiprocessing.Process(target=lambda n=n: results.put((n, time.time()))) for n in range(${
+children = [multiprocessing.Process(target=send, args=(results, number)) for number in range(${
     pick(1, 4)
   })]
 for child in children: child.start()
@@ -162,9 +163,9 @@ note(child.poll(), child.communicate()[0], child.returncode, time.monotonic())`,
 def depth(number):
     try: return depth(number + 1)
     except RecursionError: return number
-note(depth(0) > 100, len(str(3 ** ${pick(1000, 30000)})), sum(range(${pick(10_000, 2_000_000)})), time.monotonic())
+note(depth(0) > 100, (3 ** ${pick(1000, 20_000)}).bit_length(), sum(range(${pick(10_000, 500_000)})), time.monotonic())
 nested = []
-for _ in range(${pick(100, 100_000)}): nested = [nested]
+for _ in range(${pick(100, 20_000)}): nested = [nested]
 try: note(len(repr(nested)))
 except RecursionError as error: note(str(error))
 while nested: nested = nested[0]

@@ -1,8 +1,10 @@
-import { SignalSource, type SignalSourceParts } from "../python/signals.ts";
+import { SLICE_SIGNAL, SignalSource, type SignalSourceParts } from "../python/signals.ts";
 import { PACE, type VirtualClock } from "./virtual_clock.ts";
 
 /** The counter that Python's loop sets to this value before it looks for signals. */
 const LOOP_INTERVAL = 50;
+/** Multiplier of a hash by Knuth. */
+const HASH = 2_654_435_761;
 
 /**
  * The signals of a session with a virtual clock. Python's looks for signals are what advances the clock, so that time
@@ -23,7 +25,18 @@ export class VirtualSignals extends SignalSource {
 
   override next(): number {
     this.#clock.pass(this.#isOfLoop() ? PACE.tick : PACE.shortTick);
-    return super.next();
+    const signal = super.next();
+    if (signal === SLICE_SIGNAL) this.#shiftLooks();
+    return signal;
+  }
+
+  /**
+   * Lets Python's next look come after another number of steps. The end of a slice in code of the scheduler has no effect,
+   * and without a change all slices of a loop whose length divides the interval could end there.
+   */
+  #shiftLooks(): void {
+    const steps = Math.imul(this.#clock.ns / PACE.shortTick, HASH) >>> 16;
+    if (this.#isOfLoop()) this.#words[this.#counterAt] = 1 + steps % LOOP_INTERVAL;
   }
 
   #isOfLoop(): boolean {
