@@ -66,7 +66,9 @@ async function main({ programs, first, runs, load }: Flags): Promise<number> {
     const { families } = exactProgram(seed);
     const statuses = [...new Set(results.map(({ status }) => status))];
     console.log(`${seed}\t${isSame ? "same" : "DIFFERENT"}\t${statuses}\t${families}`);
-    if (!isSame) for (const { digest, stdout } of exact) console.log(`  ${digest}\t${stdout.slice(0, 600)}`);
+    if (!isSame) {
+      for (const { digest, stdout } of exact) console.log(`  ${digest}\t${stdout.slice(0, 600)}`);
+    }
   }
   console.log(JSON.stringify({ ...counts, families: FAMILY_NAMES.length }));
   return counts.different > 0 ? 1 : 0;

@@ -11,7 +11,8 @@ export interface ExactProgram {
 }
 
 /** Helpers that every program begins with. `note` records what the program sees. */
-const HEAD = `import asyncio, collections, concurrent.futures, datetime, gc, hashlib, multiprocessing, os, queue, random, sched
+const HEAD =
+  `import asyncio, collections, concurrent.futures, datetime, gc, hashlib, multiprocessing, os, queue, random, sched
 import secrets, signal, subprocess, tempfile, threading, time, uuid
 seen = []
 def note(*values): seen.append(values)
@@ -105,7 +106,9 @@ try: time.sleep(1000)
 except Alarm: note("alarm", time.monotonic())
 signal.signal(signal.SIGALRM, signal.SIG_DFL)`,
   random: (pick) => `
-note(random.random(), random.gauss(0, 1), random.sample(range(1000), ${pick(2, 9)}), uuid.uuid4().hex, secrets.token_hex(4))
+note(random.random(), random.gauss(0, 1), random.sample(range(1000), ${
+    pick(2, 9)
+  }), uuid.uuid4().hex, secrets.token_hex(4))
 note(os.urandom(${pick(1, 40)}).hex(), hash("${pick(0, 999)}"), [*{f"k{n}" for n in range(${pick(3, 30)})}])
 note(id(object()), [id(note)], tempfile.mktemp(), random.SystemRandom().random(), len(gc.get_objects()) > 0)`,
   processes: (pick) => `
@@ -117,9 +120,7 @@ with multiprocessing.Pool(${pick(2, 4)}) as pool:
     note(sorted(pool.imap_unordered(square, range(${pick(2, 6)}))))
 def send(results, number): results.put((number, time.time()))
 results = multiprocessing.Queue()
-children = [multiprocessing.Process(target=send, args=(results, number)) for number in range(${
-    pick(1, 4)
-  })]
+children = [multiprocessing.Process(target=send, args=(results, number)) for number in range(${pick(1, 4)})]
 for child in children: child.start()
 note([results.get() for _ in children])
 for child in children: child.join()
@@ -139,7 +140,9 @@ async def call(number):
     value = await tools.delay.call_async(ms=(number * 7) % ${pick(2, 25)})
     note("call", number, value, time.monotonic())
 async def calls():
-    await asyncio.gather(*(call(number) for number in range(${pick(2, 6)})), asyncio.sleep(0.0005), asyncio.sleep(2))
+    await asyncio.gather(*(call(number) for number in range(${
+    pick(2, 6)
+  })), asyncio.sleep(0.0005), asyncio.sleep(2))
 loop = asyncio.new_event_loop()
 loop.run_until_complete(calls())
 loop.close()
@@ -163,7 +166,9 @@ note(child.poll(), child.communicate()[0], child.returncode, time.monotonic())`,
 def depth(number):
     try: return depth(number + 1)
     except RecursionError: return number
-note(depth(0) > 100, (3 ** ${pick(1000, 20_000)}).bit_length(), sum(range(${pick(10_000, 500_000)})), time.monotonic())
+note(depth(0) > 100, (3 ** ${pick(1000, 20_000)}).bit_length(), sum(range(${
+    pick(10_000, 500_000)
+  })), time.monotonic())
 nested = []
 for _ in range(${pick(100, 20_000)}): nested = [nested]
 try: note(len(repr(nested)))

@@ -21,8 +21,8 @@ import { readProgram, STDIN } from "./input.ts";
 import { interact } from "./repl.ts";
 import {
   cacheDirectory,
-  flagsOf,
   clockOption,
+  flagsOf,
   profileOption,
   resolveProfile,
   type SandboxFlags,

@@ -14,8 +14,8 @@ import { ReplBlocks } from "./repl/blocks.ts";
 import { ReplTerminal } from "./repl/terminal.ts";
 import {
   cacheDirectory,
-  flagsOf,
   clockOption,
+  flagsOf,
   profileOption,
   resolveProfile,
   type SandboxFlags,

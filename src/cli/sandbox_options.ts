@@ -32,7 +32,8 @@ export function profileOption(): Option {
 
 /** Returns the option `--clock`. */
 export function clockOption(): Option {
-  const about = "time that programs see: real, or virtual, which makes results exact (default: the profile's)";
+  const about =
+    "time that programs see: real, or virtual, which makes results exact (default: the profile's)";
   return new Option("--clock <clock>", about).choices(CLOCKS);
 }
 

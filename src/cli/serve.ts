@@ -46,8 +46,8 @@ import { ENV_KINDS } from "../wire/v1_envs.ts";
 import { type Layer, LAYERS } from "../sandbox/profile/schema.ts";
 import {
   announceMissingLayers,
-  flagsOf,
   clockOption,
+  flagsOf,
   profileOption,
   requireLayers,
   resolveProfile,

@@ -3,8 +3,8 @@ import { abortable } from "../async/abort.ts";
 import { EXIT, runCommand } from "./run_command.ts";
 import { type Line, readLines } from "../read_lines.ts";
 import {
-  flagsOf,
   clockOption,
+  flagsOf,
   profileOption,
   resolveProfile,
   type SandboxFlags,

@@ -273,7 +273,9 @@ export class Session implements BranchingSession {
     const scope = await this.#source.checkpointScope();
     const states = statesOf(options) ?? scope.compressor.memoryOf(owner);
     const captured = await this.#enqueue(async () => { // an exec that comes later changes neither
-      const waiting = memory === false ? undefined : await this.#waiting.seal({ owner, digest: await this.#digests?.last() });
+      const waiting = memory === false
+        ? undefined
+        : await this.#waiting.seal({ owner, digest: await this.#digests?.last() });
       if (waiting) return { waiting };
       this.#waiting.requireNone();
       return { state: await this.#captureState({ memory, states, refuseLost, signal }) };

@@ -6,7 +6,13 @@ import type { StateMemory, StateRoom } from "../checkpoint/state_memory.ts";
 import type { ExecResult, ResumeOptions, ToolAnswer, WaitingCall } from "../contract/exec.ts";
 import { limitMemory } from "../exec/exec_request.ts";
 import { toExecResult, toOutcome } from "../exec/exec_result.ts";
-import { type ContinueOptions, type ExecEnd, ExecRun, hostError, type VirtualTime } from "../exec/exec_run.ts";
+import {
+  type ContinueOptions,
+  type ExecEnd,
+  ExecRun,
+  hostError,
+  type VirtualTime,
+} from "../exec/exec_run.ts";
 import { parseResult } from "../guest_frames.ts";
 import type { GuestLink } from "../guest_link.ts";
 import type { HostTool } from "../host_tool.ts";

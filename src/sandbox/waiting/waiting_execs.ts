@@ -119,7 +119,12 @@ export class WaitingExecs implements Disposable {
     const exec = this.#current;
     if (!exec) return undefined;
     const { program: { tools }, record: waiting } = exec;
-    return await sealCompressed(await exec.base, await this.#parts.scope(), { owner, tools, digest, waiting });
+    return await sealCompressed(await exec.base, await this.#parts.scope(), {
+      owner,
+      tools,
+      digest,
+      waiting,
+    });
   }
 
   /**

@@ -49,7 +49,11 @@ str(datetime.datetime.now())[:16], round(time.time() - began), round(os.stat("f"
     const result = await session.exec(code, { timeoutMs: DAY_MS });
     assertEquals(value(result), "('2026-01-01 01:00', 3600, 3600, True)");
     const { status, stdout } = await session.shell("date +%F; sleep 1800; date");
-    assertEquals([status, stdout], ["timeout", "2026-01-01\n"], "the profile's timeout is shorter than half an hour");
+    assertEquals(
+      [status, stdout],
+      ["timeout", "2026-01-01\n"],
+      "the profile's timeout is shorter than half an hour",
+    );
     assertEquals((await session.shell("sleep 1800; date +%H:%M", { timeoutMs: DAY_MS })).stdout, "01:30\n");
   });
   await t.step("'timeoutMs' counts virtual time", async () => {
@@ -73,7 +77,11 @@ str(datetime.datetime.now())[:16], round(time.time() - began), round(os.stat("f"
     assert((await session.exec(code)).digest !== first.digest);
   });
   await t.step("a fork needs a seed", async () => {
-    await assertRejects(() => session.fork(1), ArgumentTypeError, "'seed' must be given with a virtual clock");
+    await assertRejects(
+      () => session.fork(1),
+      ArgumentTypeError,
+      "'seed' must be given with a virtual clock",
+    );
   });
 });
 

@@ -3,7 +3,14 @@ import type { Channel } from "../channel.ts";
 import { textBytes } from "../devices.ts";
 import type { Python } from "../python/interpreter.ts";
 import type { FreeStack } from "../python/threads.ts";
-import { captureMemory, type MemoryHead, restoreMemory, rewind, type StatePart, type VirtualState } from "../rewind.ts";
+import {
+  captureMemory,
+  type MemoryHead,
+  restoreMemory,
+  rewind,
+  type StatePart,
+  type VirtualState,
+} from "../rewind.ts";
 import type { Shell } from "../shell/shell.ts";
 import { contentBytes, FileTree, parseTree, type TreeImage, type WorkingFileSystem } from "./file_tree.ts";
 import { checkRuns } from "./heap_delta.ts";

@@ -32,7 +32,10 @@ export class VirtualChannel extends Channel {
     super(parts);
     this.#clock = clock;
     this.#interrupt = parts.interrupt;
-    clock.onTimeout({ onLate: () => super.send(FrameKind.late, NOTHING), onKill: () => this.#endInterpreter() });
+    clock.onTimeout({
+      onLate: () => super.send(FrameKind.late, NOTHING),
+      onKill: () => this.#endInterpreter(),
+    });
   }
 
   /** Time in which no program has computed, in milliseconds of the clock. */

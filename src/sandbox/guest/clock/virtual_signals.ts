@@ -1,4 +1,4 @@
-import { SLICE_SIGNAL, SignalSource, type SignalSourceParts } from "../python/signals.ts";
+import { SignalSource, type SignalSourceParts, SLICE_SIGNAL } from "../python/signals.ts";
 import { PACE, type VirtualClock } from "./virtual_clock.ts";
 
 /** The counter that Python's loop sets to this value before it looks for signals. */
