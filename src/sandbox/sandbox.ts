@@ -255,7 +255,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
   /** Returns a process with room for a session; starts one if there is none. */
   #processWithRoom(): SandboxProcess {
     for (const process of this.#processes) if (process.hasRoom) return process;
-    const { sessionsPerProcess, limits, home, mounts } = this.profile;
+    const { sessionsPerProcess, limits, home, mounts, clock } = this.profile;
     const options = this.#commandOptions();
     const group = this.#memoryGroup();
     const command = childCommand(this.profile, options);
@@ -264,6 +264,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
       isUnchanged: isUnchanged(this.#image),
       mounts: bootMounts(mounts),
       limits,
+      ...(clock === "virtual" && { clock }),
       home,
       sessionsPerProcess,
       confine: confinePlan(this.profile, options),

@@ -89,6 +89,7 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     "tau-bench: sh",
     "Workspace: sh",
     "Recursive language models: sh", // not run: it needs a model; tests/cli/rollout/rlm_sandbox_test.ts plays a script
+    "Exact episodes: sh", // tests/cli/replay/exact_sandbox_test.ts
     "Start the gateway: sh", // this block and the next one: deno task test:gateway
     "Play and reward: python",
     "Run it: sh",

@@ -46,6 +46,19 @@ export interface CommandRequests {
   takeNews(): Uint8Array;
 }
 
+/** Options of {@linkcode Devices}. */
+export interface DevicesOptions {
+  readonly outputBytes: number;
+  readonly interrupt: Uint8Array;
+  readonly clocks: ClockRequests;
+  /**
+   * Returns the size of the memory that programs see, in bytes.
+   *
+   * @default the size of the memory, which earlier programs of the session may have grown
+   */
+  readonly memoryBytes?: () => number;
+}
+
 /** A result of `work`, and its output that was not sent to the host. */
 interface Captured<T> {
   readonly result: T;
@@ -78,12 +91,9 @@ export class Devices {
   #stdin: Stdin | undefined;
   #commands: CommandRequests | undefined;
   readonly #channel: Channel;
-  readonly #options: { outputBytes: number; interrupt: Uint8Array; clocks: ClockRequests };
+  readonly #options: DevicesOptions;
 
-  constructor(
-    channel: Channel,
-    options: { outputBytes: number; interrupt: Uint8Array; clocks: ClockRequests },
-  ) {
+  constructor(channel: Channel, options: DevicesOptions) {
     this.#channel = channel;
     this.#options = options;
   }
@@ -229,7 +239,9 @@ export class Devices {
     if (operation === "T") clocks.setTimers(timeoutMsOf(bytes), timeoutMsOf(bytes.subarray(8)));
     if (operation === "Z") clocks.setZone(bytes.subarray(1));
     if (operation === "U") fs.mknod(decoder.decode(bytes.subarray(1)), SOCKET_MODE, 0);
-    if (operation === "M") return buffer.buffer.byteLength / WASM_PAGE_BYTES;
+    if (operation === "M") {
+      return Math.ceil((this.#options.memoryBytes?.() ?? buffer.buffer.byteLength) / WASM_PAGE_BYTES);
+    }
     if (operation === "I") this.#replies.unshift(this.inputs.shift() ?? EMPTY);
     if (operation === "D") this.#display(bytes.subarray(1));
     if (operation === "S") this.#channel.pause(timeoutMsOf(bytes));

@@ -21,6 +21,8 @@ interface CommandsParts {
   readonly interrupt: Uint8Array;
   /** Blocks for `ms` or until an interrupt. */
   readonly pause: (ms: number) => void;
+  /** Called at each step of a command, if the session has a virtual clock. */
+  readonly onStep?: (() => void) | undefined;
   readonly limits: ShellLimits;
 }
 
@@ -40,7 +42,7 @@ export class ShellCommands {
 
   constructor(parts: CommandsParts) {
     this.#parts = parts;
-    clock.attach(parts.interrupt, () => this.#takeInterrupt());
+    clock.attach(parts.interrupt, () => this.#takeInterrupt(), parts.onStep);
   }
 
   /** True if a command has not ended. */

@@ -151,6 +151,11 @@ class LazyModule<Module> {
 const gnuModule = new LazyModule(() => import("./gnu/gnu_commands.ts"));
 const rareModule = new LazyModule(() => import("./rare_commands.ts"));
 
+/** Loads the modules of all commands. */
+export async function loadModules(): Promise<void> {
+  await Promise.all([gnuModule.get(), rareModule.get()]);
+}
+
 /** Commands that few programs use, which are a module of their own. */
 const RARE_COMMANDS: Readonly<Record<RareCommand, true>> = {
   awk: true,
