@@ -17,6 +17,7 @@ import type { ToolCallParser } from "../../tools/parsers/tool_call_parser.ts";
 import { UsageError } from "../cli_errors.ts";
 import { isPluginPath, openPlugin, refuseGrants } from "./plugins.ts";
 import { isPythonPath, openPythonFile, type PythonFileFlags, type PythonFileOwner } from "./python_files.ts";
+import { HARBOR_ENV, type HarborRun } from "./envs/harbor.ts";
 import { WORKSPACE_ENV, type WorkspaceRun } from "./envs/workspace.ts";
 import type { RunnableBlocks } from "../../tools/python_blocks.ts";
 import { TransformedEnv } from "../../transforms/transformed_env.ts";
@@ -46,6 +47,8 @@ export interface EnvSetup extends RunnableBlocks {
   readonly tauBench?: TauBenchRun | undefined;
   /** Open workspaces, for env `workspace`. */
   readonly workspace?: WorkspaceRun | undefined;
+  /** Open Harbor tasks, for env `harbor`. */
+  readonly harbor?: HarborRun | undefined;
 }
 
 /** Makes the env of an episode. `resumed` is the saved part of an episode that the env continues. */
@@ -184,6 +187,17 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
         throw new UsageError("Cannot play env 'workspace' as it must be opened: it is not");
       }
       return (task) => workspace.openEnv(task, { maxSteps: maxTurns });
+    },
+  },
+  [HARBOR_ENV]: {
+    about:
+      "work in a shell on tasks in Harbor's format, whose verifier rewards; needs --harbor, without --tasks",
+    maxTurns: 50,
+    open: ({ harbor, maxTurns, systemPrompt, tokenizer }) => {
+      if (harbor === undefined) {
+        throw new UsageError("Cannot play env 'harbor' as it must be opened: it is not");
+      }
+      return () => new TransformedEnv(harbor.openEnv({ maxTurns, systemPrompt }), tokenTransforms(tokenizer));
     },
   },
 };

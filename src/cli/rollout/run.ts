@@ -38,6 +38,7 @@ import { type ColumnFlags, columnsOf, openTrajectoryFile, requireSameTokens } fr
 import { describeRun, recordRun, requireSameSettings } from "./run_settings.ts";
 import { ServerWatch } from "./server_watch.ts";
 import { Summary } from "./summary.ts";
+import { HARBOR_ENV, type HarborFlags, openHarbor } from "./envs/harbor.ts";
 import { openTauBench, TAU_BENCH, type TauBenchFlags } from "./envs/tau_bench.ts";
 import { TrainingFile, TrainingRun } from "./training_file.ts";
 import { checkUsage, rethrowAsUsageError, toUsageError, UsageError } from "../cli_errors.ts";
@@ -53,6 +54,7 @@ export interface RolloutFlags
     GraderFlags,
     TauBenchFlags,
     WorkspaceFlags,
+    HarborFlags,
     TransformFlags,
     ColumnFlags,
     FileEnvFlags,
@@ -158,11 +160,14 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
       stack,
     })
     : undefined;
+  const harbor = flags.env === HARBOR_ENV
+    ? await openHarbor(flags, { sessions: concurrency, stack, signal })
+    : undefined;
   if (flags.tasks !== undefined) {
     const columns = columnsOf(flags);
     await requireTasks(flags.tasks, { split, limit, columns, answerReader: answerReaderOf(flags) });
   }
-  const tasks = tauBench?.tasks ?? workspace?.tasks ?? flags.tasks ?? [];
+  const tasks = tauBench?.tasks ?? workspace?.tasks ?? harbor?.tasks ?? flags.tasks ?? [];
   const { cacheDir, reset: resetMode } = flags;
   const pool = createLazyPool({ profile, size: poolSize, cacheDir, stack, resetMode });
   const env = builtIn === undefined
@@ -195,6 +200,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     defaultSystem: systemOf(flags, { resolved, env }),
     tauBench,
     workspace,
+    harbor,
     timeoutMs,
     runUnlabeled,
     runThoughts,
