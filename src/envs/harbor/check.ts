@@ -1,4 +1,5 @@
 import { errorMessage } from "../../errors.ts";
+import type { PythonSession, SessionPool } from "../../sandbox/contract/pool.ts";
 import { quoteWord } from "./quote.ts";
 import type { HarborTasks } from "./harbor_tasks.ts";
 import { prepareSession } from "./session/prepare.ts";
@@ -39,23 +40,43 @@ async function faultsOfRun(
   task: HarborTask,
   signal: AbortSignal | undefined,
 ): Promise<string[]> {
+  const { image, verifier } = task;
   try {
     const { agents } = await tasks.sandboxes(task);
-    await using lease = await agents.acquire({ signal });
-    const { image, verifier } = task;
-    await prepareSession(lease.session, { ...image, steps: [] }, { timeoutMs: TIMEOUT_MS, signal });
-    const words = task.commands.map(quoteWord).join(" ");
-    const command = `for name in ${words || "true"}; do type -t "$name" >/dev/null || echo "$name"; done`;
-    const { stdout } = await lease.session.shell(command, { timeoutMs: TIMEOUT_MS, signal });
-    const missing = stdout.split("\n").filter((name) => name !== "");
+    const missing = await withSession(agents, signal, (session) => missingCommands(session, task, signal));
     if (missing.length > 0) return missing.map((name) => `the sandbox has no command '${name}'`);
-    await prepareSession(lease.session, image, { timeoutMs: TIMEOUT_MS, signal });
-    if (!verifier.isSeparate) return [];
-    await using other = await agents.acquire({ signal });
-    await prepareSession(other.session, verifier.image, { timeoutMs: TIMEOUT_MS, signal });
+    for (const each of verifier.isSeparate ? [image, verifier.image] : [image]) {
+      await withSession(
+        agents,
+        signal,
+        (session) => prepareSession(session, each, { timeoutMs: TIMEOUT_MS, signal }),
+      );
+    }
     return [];
   } catch (error) {
     signal?.throwIfAborted();
     return [errorMessage(error)];
   }
+}
+
+async function withSession<T>(
+  pool: SessionPool,
+  signal: AbortSignal | undefined,
+  work: (session: PythonSession) => Promise<T>,
+): Promise<T> {
+  await using lease = await pool.acquire({ signal });
+  return await work(lease.session);
+}
+
+/** Returns the commands of the task's scripts that the sandbox lacks. */
+async function missingCommands(
+  session: PythonSession,
+  { image, commands }: HarborTask,
+  signal: AbortSignal | undefined,
+): Promise<string[]> {
+  await prepareSession(session, { ...image, steps: [] }, { timeoutMs: TIMEOUT_MS, signal });
+  const words = commands.map(quoteWord).join(" ");
+  const command = `for name in ${words}; do type -t "$name" >/dev/null || echo "$name"; done`;
+  const { stdout } = await session.shell(command, { timeoutMs: TIMEOUT_MS, signal });
+  return stdout.split("\n").filter((name) => name !== "");
 }

@@ -5,8 +5,9 @@ import { type BundleEntry, FileBundleError, packFiles, unpackFiles } from "../se
 import { prepareSession, readEntries } from "../session/prepare.ts";
 import { HARBOR_HOME, type HarborTask, type RewardFileName, TESTS_FOLDER } from "../task.ts";
 import { chooseCarried } from "./carried_files.ts";
-import guardPlugin from "./paddock_pytest_guard.py" with { type: "text" };
-import guardScript from "./pytest_guard.sh" with { type: "text" };
+import guardScript from "./guest/guard.sh" with { type: "text" };
+import guardProgram from "./guest/paddock_guard.py" with { type: "text" };
+import guardPlugin from "./guest/paddock_pytest_guard.py" with { type: "text" };
 import { type HarborReward, readReward } from "./reward.ts";
 
 /** Result of a verifier. */
@@ -28,6 +29,13 @@ export interface VerifyOptions {
 }
 
 const GUARD_FOLDER = `${HARBOR_HOME}/.paddock`;
+const GUARD_FILES: readonly BundleEntry[] = Object.entries({
+  "paddock_guard.py": guardProgram,
+  "paddock_pytest_guard.py": guardPlugin,
+}).map(([name, text]) => {
+  const contents = new TextEncoder().encode(text);
+  return { kind: "file", path: `${GUARD_FOLDER}/${name}`, contents, isExecutable: false };
+});
 /** Characters of the tests' output that a verdict has. */
 const MAX_OUTPUT = 8_000;
 const LOGS = "/logs/verifier";
@@ -47,16 +55,10 @@ export async function verify(task: HarborTask, { pool, work, signal }: VerifyOpt
   const leftOut = isWork
     ? await carry(session, task, { agent: work, signal })
     : [`all files, as they cannot be read: ${work.fault}`];
-  const guard: BundleEntry = {
-    kind: "file",
-    path: `${GUARD_FOLDER}/paddock_pytest_guard.py`,
-    contents: new TextEncoder().encode(guardPlugin),
-    isExecutable: false,
-  };
   const removed = ["/solution", LOGS, ...(isSeparate ? [] : [TESTS_FOLDER])];
   const files = isSeparate ? [] : await readEntries(tests);
   const logs: BundleEntry = { kind: "folder", path: LOGS };
-  await unpackFiles(session, { entries: [logs, guard, ...files], removed }, { signal });
+  await unpackFiles(session, { entries: [logs, ...GUARD_FILES, ...files], removed }, { signal });
   // the status of the tests does not count: Harbor reads the reward files only
   const result = await session.shell(testCommand(task), { timeoutMs, signal });
   const output = (result.stdout + result.stderr).slice(-MAX_OUTPUT);

@@ -2,7 +2,7 @@
 
 import os
 
-_mark = os.environ.pop("PADDOCK_PYTEST_MARK")
+_mark = os.environ.pop("PADDOCK_MARK")
 
 
 def pytest_sessionfinish(session):
