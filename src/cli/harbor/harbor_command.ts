@@ -1,5 +1,8 @@
 import { Command, Option } from "commander";
+import { resolve } from "node:path";
 import { checkHarborTasks, type HarborCheck } from "../../envs/harbor/check.ts";
+import { planFolder } from "../../envs/harbor/config/image_plan.ts";
+import { preparationSteps } from "../../envs/harbor/session/prepare.ts";
 import { currentIo } from "../io.ts";
 import { toSinkText, writeText } from "../output.ts";
 import { openHarborTasks } from "../rollout/envs/harbor.ts";
@@ -16,6 +19,7 @@ const NOTES = `
 Examples:
   paddock harbor check ~/tasks
   paddock rollout --harbor ~/tasks --policy scripted
+  paddock harbor image ~/tasks/one/environment
 
 A folder has a task.toml, or folders with a task.toml. A check reads the settings, the Dockerfile and the scripts of a
 task, resolves its packages, looks for the commands of its scripts, and makes the image.
@@ -35,7 +39,25 @@ export function harborCommand(): Command {
         runCommand((signal) => runCheck(folder, flagsOf(self), signal))
       ),
   );
+  command.addCommand(
+    new Command("image").description("print what a folder with a Dockerfile means for a session, as JSON")
+      .argument("<dir>", "folder of the Dockerfile")
+      .addOption(new Option("--image <name>", "image of a folder without a Dockerfile"))
+      .action((folder: string, _: object, self: Command) =>
+        runCommand(() => runImage(folder, self.opts<{ image?: string }>()))
+      ),
+  );
   return command;
+}
+
+/** Prints the steps that bring a session to the state of an image. Environments of other programs run them. */
+async function runImage(folder: string, { image }: { image?: string }): Promise<number> {
+  const { plan, faults, notes } = await planFolder(resolve(folder), image);
+  const { workdir, requirements } = plan;
+  const { stdout } = currentIo();
+  const steps = preparationSteps(plan);
+  await writeText(stdout, `${JSON.stringify({ workdir, requirements, faults, notes, steps })}\n`);
+  return EXIT.ok;
 }
 
 async function runCheck(folder: string, flags: CheckFlags, signal: AbortSignal): Promise<number> {

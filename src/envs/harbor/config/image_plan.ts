@@ -1,4 +1,4 @@
-import { posix } from "node:path";
+import { join, posix } from "node:path";
 import { errorMessage } from "../../../errors.ts";
 import { quoteWord } from "../quote.ts";
 import type { HarborFile, ImagePlan, ImageStep } from "../task.ts";
@@ -9,7 +9,7 @@ import {
   parseDockerfile,
   splitWords,
 } from "./dockerfile.ts";
-import { type FolderFile, type FolderFiles, listFolder } from "./folder_files.ts";
+import { type FolderFile, type FolderFiles, listFolder, readOptionalText } from "./folder_files.ts";
 import { scriptNeeds } from "./installs.ts";
 import { scriptCommands } from "./script_commands.ts";
 import { UV_IMAGE } from "./system_packages.ts";
@@ -32,10 +32,15 @@ const ARCHIVE = /\.(?:tar|tgz|tbz2?|txz|tar\.\w+)$/;
 const TEXT_FILE = /\.txt$/;
 const MAX_TEXT_BYTES = 64 * 1024;
 
-/** Returns the plan of an image that a name describes, without a Dockerfile. */
-export function namedImage(image: string): PlannedImage {
+/** Reads the image of a folder: its Dockerfile, or else the named image. */
+export async function planFolder(folder: string, image: string | undefined): Promise<PlannedImage> {
+  const dockerfile = await readOptionalText(join(folder, "Dockerfile"));
+  if (dockerfile !== undefined) return await planImage(dockerfile, folder);
   const planner = new ImagePlanner({ files: [], links: [] });
-  planner.useBase(image);
+  if (image === undefined) planner.addFault("there is no Dockerfile and no docker_image");
+  else planner.useBase(image);
+  const [file] = (await listFolder(folder)).files;
+  if (file !== undefined) planner.addFault(`'${file.path}' is beside no Dockerfile`);
   return planner.planned();
 }
 
@@ -44,11 +49,12 @@ export function namedImage(image: string): PlannedImage {
  *
  * @param folder Folder of the host with the files that the Dockerfile copies.
  */
-export async function planImage(dockerfile: string, folder: string): Promise<PlannedImage> {
+async function planImage(dockerfile: string, folder: string): Promise<PlannedImage> {
   const context = await listFolder(folder);
   const planner = new ImagePlanner(context);
   try {
     for (const instruction of parseDockerfile(dockerfile)) await planner.read(instruction);
+    planner.requireBase();
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     planner.addFault(errorMessage(error));
@@ -78,7 +84,6 @@ class ImagePlanner {
   }
 
   planned(): PlannedImage {
-    if (this.#stages === 0) this.addFault("the Dockerfile has no FROM");
     const plan = { workdir: this.#workdir, steps: this.#steps, requirements: [...this.#requirements] };
     return {
       plan,
@@ -90,6 +95,10 @@ class ImagePlanner {
 
   addFault(fault: string): void {
     this.#faults.add(fault);
+  }
+
+  requireBase(): void {
+    if (this.#stages === 0) this.addFault("the Dockerfile has no FROM");
   }
 
   useBase(image: string): void {

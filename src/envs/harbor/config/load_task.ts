@@ -10,7 +10,7 @@ import {
 } from "../task.ts";
 import { carriedPaths } from "./carried_paths.ts";
 import { type FolderFiles, listFolder, placeFiles, readOptionalText } from "./folder_files.ts";
-import { namedImage, planImage, type PlannedImage } from "./image_plan.ts";
+import { planFolder, type PlannedImage } from "./image_plan.ts";
 import { type ScriptNeeds, scriptNeeds } from "./installs.ts";
 import { scriptCommands } from "./script_commands.ts";
 import {
@@ -141,10 +141,7 @@ class TaskParts {
     if (files.some(({ path }) => /^(?:docker-)?compose\.ya?ml$/.test(path))) {
       this.faults.push("the environment is of Docker Compose");
     }
-    const dockerfile = await readOptionalText(join(folder, "Dockerfile"));
-    if (dockerfile !== undefined) return await planImage(dockerfile, folder);
-    if (name !== undefined) return namedImage(name);
-    return namedImage("(none: there is no Dockerfile and no docker_image)");
+    return await planFolder(folder, name);
   }
 
   async readFolder(folder: string): Promise<FolderFiles> {

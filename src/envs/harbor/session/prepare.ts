@@ -13,6 +13,52 @@ export interface PrepareOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** A step of a session's preparation: files, or a command line of the session's shell. */
+export type PreparationStep =
+  | { readonly kind: "files"; readonly files: readonly HarborFile[] }
+  | { readonly kind: "command"; readonly command: string };
+
+/** Returns the steps that bring a session to the state of an image, in order. The shell keeps variables between them. */
+export function preparationSteps({ steps, workdir }: ImagePlan): PreparationStep[] {
+  const names = Object.keys(SYSTEM_PACKAGES).join(" ");
+  const found: PreparationStep[] = [];
+  let lines = [
+    `export HOME=${HARBOR_HOME} DEBIAN_FRONTEND=noninteractive PADDOCK_SYSTEM_PACKAGES=${quoteWord(names)}`,
+    installs,
+    `mkdir -p ${LOG_FOLDERS.join(" ")} /tmp`,
+  ];
+  const flush = () => {
+    if (lines.length > 0) found.push({ kind: "command", command: lines.join("\n") });
+    lines = [];
+  };
+  for (const step of [...steps, { kind: "enter", path: workdir } as const]) {
+    switch (step.kind) {
+      case "variable":
+        lines.push(`export ${step.name}=${quoteWord(step.value)}`);
+        break;
+      case "folder":
+        lines.push(`mkdir -p ${quoteWord(step.path)}`);
+        break;
+      case "enter":
+        lines.push(enter(step.path));
+        break;
+      case "run":
+        flush();
+        lines.push(`${enter(step.workdir)} && bash -c ${quoteWord(step.command)}`);
+        break;
+      case "files":
+        flush();
+        found.push(step);
+    }
+  }
+  flush();
+  return found;
+}
+
+function enter(folder: string): string {
+  return `mkdir -p ${quoteWord(folder)} && cd ${quoteWord(folder)}`;
+}
+
 /**
  * Brings a session that nothing has run in to the state of an image.
  *
@@ -20,35 +66,21 @@ export interface PrepareOptions {
  */
 export async function prepareSession(
   session: PythonSession,
-  { steps, workdir }: ImagePlan,
+  image: ImagePlan,
   { timeoutMs, signal }: PrepareOptions,
 ): Promise<void> {
-  const run = async (command: string) => {
-    const result = await session.shell(command, { timeoutMs, signal });
-    if (result.status === "ok") return;
+  for (const step of preparationSteps(image)) {
+    if (step.kind === "files") {
+      await unpackFiles(session, { entries: await readEntries(step.files) }, { signal });
+      continue;
+    }
+    const result = await session.shell(step.command, { timeoutMs, signal });
+    if (result.status === "ok") continue;
     const why = (result.stderr || result.stdout).trim().slice(-500) || result.status;
     throw new SandboxError(
-      `Cannot prepare the image as its command must succeed: ${command.slice(0, 200)}: ${why}`,
+      `Cannot prepare the image as its command must succeed: ${step.command.slice(-200)}: ${why}`,
     );
-  };
-  const names = Object.keys(SYSTEM_PACKAGES).join(" ");
-  await run(
-    `export HOME=${HARBOR_HOME} DEBIAN_FRONTEND=noninteractive PADDOCK_SYSTEM_PACKAGES=${
-      quoteWord(names)
-    }\n` +
-      `${installs}\nmkdir -p ${LOG_FOLDERS.join(" ")} /tmp`,
-  );
-  let lines: string[] = [];
-  for (const step of steps) {
-    if (step.kind === "variable") lines.push(`export ${step.name}=${quoteWord(step.value)}`);
-    else if (step.kind === "folder") lines.push(`mkdir -p ${quoteWord(step.path)}`);
-    else if (step.kind === "run") {
-      lines.push(`mkdir -p ${quoteWord(step.workdir)} && cd ${quoteWord(step.workdir)}`);
-      await run([...lines, `bash -c ${quoteWord(step.command)}`].join("\n"));
-      lines = [];
-    } else await unpackFiles(session, { entries: await readEntries(step.files) }, { signal });
   }
-  await run([...lines, `mkdir -p ${quoteWord(workdir)} && cd ${quoteWord(workdir)}`].join("\n"));
 }
 
 /** Reads files of the host as entries of a bundle. */
