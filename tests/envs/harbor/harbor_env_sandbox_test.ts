@@ -5,7 +5,6 @@ import type { Step } from "../../../src/envs/env.ts";
 import { loadHarborTask } from "../../../src/envs/harbor/config/load_task.ts";
 import { HarborEnv, type HarborEnvOptions, harborEnvTask } from "../../../src/envs/harbor/harbor_env.ts";
 import { HarborTasks } from "../../../src/envs/harbor/harbor_tasks.ts";
-import type { HarborTask } from "../../../src/envs/harbor/task.ts";
 import { CHEATS, MODULE_CHEATS } from "./cheats.ts";
 import { makeTasks, writeTasks } from "./made_tasks.ts";
 
@@ -16,7 +15,7 @@ class Play implements AsyncDisposable {
   readonly #stack = new AsyncDisposableStack();
   #tasks: HarborTasks | undefined;
 
-  static async open(change: (task: HarborTask) => HarborTask = (task) => task): Promise<Play> {
+  static async open(): Promise<Play> {
     const play = new Play();
     const folder = play.#stack.use(await writeTasks(makeTasks().filter(({ id }) => PLAYED.includes(id))));
     const tasks = await Promise.all(PLAYED.map((id) => loadHarborTask(join(folder.path, id))));
@@ -62,7 +61,7 @@ Deno.test("HarborEnv", async (test) => {
   await using play = await Play.open();
 
   await test.step("gives 1 for the work of the solution, and the parts of reward.json", async () => {
-    for (const id of ["fix_module_1", "separate_1", "parts_1"]) {
+    for (const id of ["separate_1", "parts_1"]) {
       const { replies = [] } = await harborEnvTask(play.tasks.task(id));
       const { reward, rewardParts, terminated } = await play.episode(id, replies);
       assertEquals([id, reward, terminated], [id, 1, true]);
@@ -83,7 +82,7 @@ Deno.test("HarborEnv", async (test) => {
   });
 
   await test.step("gives 0 for code under test that ends the tests or pays itself", async () => {
-    for (const { name, commands } of MODULE_CHEATS.filter((_, at) => at % 2 === 0)) {
+    for (const { name, commands } of MODULE_CHEATS.slice(0, 3)) {
       const { reward, unscored } = await play.episode("fix_module_1", [block(commands), "Done."]);
       assertEquals([name, reward, unscored], [name, 0, undefined]);
     }
@@ -109,12 +108,11 @@ Deno.test("HarborEnv", async (test) => {
     assertEquals((await other?.step(replyAction("Done.")))?.rewardParts, { reward: 1, a: 1, b: 1 });
     assertEquals((await env.step(replyAction("Done."))).rewardParts, { reward: 0, a: 1, b: 0 });
   });
-});
 
-Deno.test("HarborEnv ends an episode whose commands have used up the time of the task", async () => {
-  await using play = await Play.open((task) => ({ ...task, agentTimeoutMs: 200 }));
-  const { truncated, history, info, reward } = await play.episode("parts_1", [block("sleep 30")]);
-  assertEquals([truncated, reward], [true, 0]);
-  assertStringIncludes(String(history.prompt.last?.content), "[timed out");
-  assertEquals((info?.harbor as { end: string }).end, "time");
+  await test.step("ends an episode whose commands have used up the time of the task", async () => {
+    const { truncated, history, info, reward } = await play.episode("short", [block("sleep 30")]);
+    assertEquals([truncated, reward], [true, 0]);
+    assertStringIncludes(String(history.prompt.last?.content), "[timed out");
+    assertEquals((info?.harbor as { end: string }).end, "time");
+  });
 });

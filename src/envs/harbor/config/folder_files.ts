@@ -42,7 +42,8 @@ export async function listFolder(folder: string): Promise<FolderFiles> {
   return { files: files.sort((one, other) => one.path < other.path ? -1 : 1), links };
 }
 
-async function readFolder(path: string): Promise<Deno.DirEntry[]> {
+/** Lists the entries of a folder. A folder that does not exist has none. */
+export async function readFolder(path: string): Promise<Deno.DirEntry[]> {
   try {
     return await Array.fromAsync(Deno.readDir(path));
   } catch (error) {

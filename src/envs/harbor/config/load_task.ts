@@ -9,7 +9,7 @@ import {
   type VerifierPlan,
 } from "../task.ts";
 import { carriedPaths } from "./carried_paths.ts";
-import { type FolderFiles, listFolder, placeFiles, readOptionalText } from "./folder_files.ts";
+import { type FolderFiles, listFolder, placeFiles, readFolder, readOptionalText } from "./folder_files.ts";
 import { planFolder, type PlannedImage } from "./image_plan.ts";
 import { type ScriptNeeds, scriptNeeds } from "./installs.ts";
 import { scriptCommands } from "./script_commands.ts";
@@ -39,7 +39,7 @@ const ARTIFACTS = "/logs/artifacts";
 export async function findHarborTasks(folder: string): Promise<string[]> {
   if (await readOptionalText(join(folder, TASK_FILE)) !== undefined) return [resolve(folder)];
   const found: string[] = [];
-  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+  for (const { name, isDirectory } of await readFolder(folder)) {
     const path = join(folder, name);
     if (isDirectory && await readOptionalText(join(path, TASK_FILE)) !== undefined) found.push(resolve(path));
   }

@@ -1,5 +1,6 @@
 import { errorMessage, GuestFileError } from "../../../errors.ts";
 import type { PythonSession, SessionPool } from "../../../sandbox/contract/pool.ts";
+import type { ShellResult } from "../../../sandbox/contract/shell.ts";
 import { quoteWord } from "../quote.ts";
 import { type BundleEntry, FileBundleError, packFiles, unpackFiles } from "../session/file_bundle.ts";
 import { prepareSession, readEntries } from "../session/prepare.ts";
@@ -62,11 +63,7 @@ export async function verify(task: HarborTask, { pool, work, signal }: VerifyOpt
   // the status of the tests does not count: Harbor reads the reward files only
   const result = await session.shell(testCommand(task), { timeoutMs, signal });
   const output = (result.stdout + result.stderr).slice(-MAX_OUTPUT);
-  const isOver = result.status === "ok" || result.status === "exited";
-  const outcome: HarborReward = isOver
-    ? await rewardOf(session, task)
-    : { unscored: `the verifier ended with '${result.status}'` };
-  return { outcome, output, leftOut };
+  return { outcome: await outcomeOf(session, task, result), output, leftOut };
 }
 
 /** Puts the agent's files of the task into the session, and returns the paths that are left out. */
@@ -103,6 +100,28 @@ function testCommand({ verifier: { image, variables } }: HarborTask): string {
     ),
     "true",
   ].join("\n");
+}
+
+/**
+ * Returns the reward after a run of the tests. Code under test that has ended the interpreter earns 0. A run that took too
+ * long has no reward, as the host may have been busy.
+ */
+async function outcomeOf(
+  session: PythonSession,
+  task: HarborTask,
+  { status }: ShellResult,
+): Promise<HarborReward> {
+  switch (status) {
+    case "ok":
+    case "exited":
+      return await rewardOf(session, task);
+    case "timeout":
+      return { unscored: `the verifier has taken more than ${task.verifier.timeoutMs / 1000} s` };
+    case "crashed":
+    case "memory":
+    case "output":
+      return { reward: 0, parts: {} };
+  }
 }
 
 async function rewardOf(
