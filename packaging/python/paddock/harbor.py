@@ -1,4 +1,4 @@
-"""Environment of Harbor: ``harbor run --environment-import-path paddock.harbor:PaddockEnvironment``.
+"""Environment of Harbor: ``harbor run --env paddock.harbor:PaddockEnvironment``.
 
 A trial has a session of a server whose profile has a shell: ``paddock serve --profile workspace``. The command ``paddock
 harbor image`` reads the Dockerfile of a task, and the session is brought to the state that the Dockerfile describes.
