@@ -75,7 +75,7 @@ export {
   type VectorResetOptions,
   type VectorStepOptions,
 } from "../src/envs/vector_env.ts";
-export { checkHarborTasks, type HarborCheck } from "../src/envs/harbor/check.ts";
+export { checkHarborTasks, type HarborCheck, type HarborCheckOptions } from "../src/envs/harbor/check.ts";
 export { findHarborTasks, loadHarborTask } from "../src/envs/harbor/config/load_task.ts";
 export {
   type HarborEnd,

@@ -1,4 +1,5 @@
 import { errorMessage } from "../../errors.ts";
+import { requireKnownOptions } from "../../options.ts";
 import type { PythonSession, SessionPool } from "../../sandbox/contract/pool.ts";
 import { quoteWord } from "./quote.ts";
 import type { HarborTasks } from "./harbor_tasks.ts";
@@ -15,6 +16,11 @@ export interface HarborCheck {
   readonly notes: readonly string[];
 }
 
+/** Options of {@linkcode checkHarborTasks}. */
+export interface HarborCheckOptions {
+  signal?: AbortSignal | undefined;
+}
+
 const TIMEOUT_MS = 60_000;
 
 /**
@@ -23,8 +29,10 @@ const TIMEOUT_MS = 60_000;
  */
 export async function checkHarborTasks(
   tasks: HarborTasks,
-  { signal }: { signal?: AbortSignal | undefined } = {},
+  options: HarborCheckOptions = {},
 ): Promise<HarborCheck[]> {
+  requireKnownOptions("call checkHarborTasks", options, OPTIONS);
+  const { signal } = options;
   const checks: HarborCheck[] = [];
   for (const task of tasks.tasks) {
     const { id, notes } = task;
@@ -80,3 +88,6 @@ async function missingCommands(
   const { stdout } = await session.shell(command, { timeoutMs: TIMEOUT_MS, signal });
   return stdout.split("\n").filter((name) => name !== "");
 }
+
+/** Names of the options. */
+const OPTIONS: Readonly<Record<keyof HarborCheckOptions, true>> = { signal: true };
