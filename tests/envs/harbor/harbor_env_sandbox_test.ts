@@ -1,10 +1,11 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { replyAction } from "../../../src/envs/action.ts";
 import type { Step } from "../../../src/envs/env.ts";
 import { loadHarborTask } from "../../../src/envs/harbor/config/load_task.ts";
 import { HarborEnv, type HarborEnvOptions, harborEnvTask } from "../../../src/envs/harbor/harbor_env.ts";
 import { HarborTasks } from "../../../src/envs/harbor/harbor_tasks.ts";
+import { SandboxError } from "../../../src/errors.ts";
 import { CHEATS, MODULE_CHEATS } from "./cheats.ts";
 import { makeTasks, writeTasks } from "./made_tasks.ts";
 
@@ -24,8 +25,15 @@ class Play implements AsyncDisposable {
       id: "short",
       agentTimeoutMs: 200,
     }));
+    const broken = short.map((task) => {
+      const steps = [
+        ...task.image.steps,
+        { kind: "run", command: "echo gone >&2; exit 3", workdir: "/" } as const,
+      ];
+      return { ...task, id: "broken", image: { ...task.image, steps } };
+    });
     play.#tasks = play.#stack.use(
-      new HarborTasks({ tasks: [...tasks, ...short], resetMode: "rewind", sessions: 2 }),
+      new HarborTasks({ tasks: [...tasks, ...short, ...broken], resetMode: "rewind", sessions: 2 }),
     );
     return play;
   }
@@ -91,6 +99,10 @@ Deno.test("HarborEnv", async (test) => {
       const { reward, unscored } = await play.episode("fix_module_1", [block(commands), "Done."]);
       assertEquals([name, reward, unscored], [name, 0, undefined]);
     }
+  });
+
+  await test.step("refuses a task whose image cannot be made", async () => {
+    await assertRejects(() => play.start("broken"), SandboxError, "exit 3': gone");
   });
 
   await test.step("shows the output of commands, and truncates an episode after its last reply", async () => {

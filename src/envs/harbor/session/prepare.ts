@@ -45,6 +45,7 @@ export function preparationSteps({ steps, workdir }: ImagePlan): PreparationStep
       case "run":
         flush();
         lines.push(`${enter(step.workdir)} && bash -c ${quoteWord(step.command)}`);
+        flush(); // the status of the last line is that of the step
         break;
       case "files":
         flush();
