@@ -22,8 +22,13 @@ import uuid
 from pathlib import Path
 from typing import Any, Optional, Sequence, Union
 
-from harbor.environments.base import BaseEnvironment, ExecResult, SandboxBuildFailedError, transfer_tar_filter
-from harbor.environments.capabilities import EnvironmentCapabilities
+from harbor.environments.base import (  # type: ignore[import-untyped]
+    BaseEnvironment,
+    ExecResult,
+    SandboxBuildFailedError,
+    transfer_tar_filter,
+)
+from harbor.environments.capabilities import EnvironmentCapabilities  # type: ignore[import-untyped]
 
 from .aio import AsyncClient, AsyncSession
 from .client import Checkpoint
@@ -41,7 +46,7 @@ _PART_BYTES = 8 * 1024 * 1024
 _ROOT_USERS = (None, "root", "0", 0)
 
 
-class PaddockEnvironment(BaseEnvironment):
+class PaddockEnvironment(BaseEnvironment):  # type: ignore[misc]
     """A session of a Paddock server, as an environment of Harbor."""
 
     def __init__(

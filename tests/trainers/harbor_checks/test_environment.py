@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +123,8 @@ def trial(agent: str, jobs: Path) -> dict[str, Any]:
     words = [sys.executable, "-m", "harbor.cli.main", "run", "--path", str(ROOT / "examples" / "harbor" / "word_count")]
     options = ["--agent", agent, "--env", "paddock.harbor:PaddockEnvironment", "--jobs-dir", str(jobs), "--quiet", "--yes"]
     paddock = f"paddock={json.dumps(PADDOCK)}"
-    done = subprocess.run([*words, *options, "--ek", paddock], capture_output=True, text=True, timeout=300)
+    variables = {**os.environ, "HARBOR_TELEMETRY": "0"}
+    done = subprocess.run([*words, *options, "--ek", paddock], env=variables, capture_output=True, text=True, timeout=600)
     found = [path for path in jobs.glob("*/*/result.json")]
     assert len(found) == 1, done.stdout + done.stderr
     result: dict[str, Any] = json.loads(found[0].read_text())
@@ -134,7 +134,4 @@ def trial(agent: str, jobs: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("agent", "reward"), [("oracle", 1), ("nop", 0)])
 def test_trials_of_harbor_get_their_reward(agent: str, reward: int, tmp_path: Path) -> None:
-    started = time.monotonic()
-    result = trial(agent, tmp_path)
-    assert result["verifier_result"]["rewards"] == {"reward": reward}
-    print(f"{agent}: {time.monotonic() - started:.1f} s")
+    assert trial(agent, tmp_path)["verifier_result"]["rewards"] == {"reward": reward}
