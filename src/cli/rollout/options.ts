@@ -255,6 +255,12 @@ export const ROLLOUT_OPTIONS = {
     about: `permission of that file in TypeScript: ${ALLOW_HELP}`,
     isSetByWorkspace: true,
   },
+  audit: {
+    group: "Reward",
+    value: "how",
+    choices: ["flag", "zero"],
+    about: "search replies for known hacks: flag writes them into the row, zero also takes the reward away",
+  },
   judge: {
     group: "Reward",
     value: "policy",

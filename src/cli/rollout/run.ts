@@ -12,6 +12,8 @@ import type { TokenOptions } from "../../rollout/tokens/episode_writer.ts";
 import { requireTrainable, type RequireTrainableOptions } from "../../rollout/tokens/require_trainable.ts";
 import type { TokenMode } from "../../rollout/tokens/turn_writers.ts";
 import { TokenFormat } from "../../rollout/tokens/token_format.ts";
+import { RewardAudit, type RewardAuditOptions } from "../../transforms/reward_audit.ts";
+import { TransformedEnv } from "../../transforms/transformed_env.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
 import { requireReadable, resolveTokenizer, toInputPath } from "../input.ts";
 import { type BranchFlags, resolveBranches } from "./branches.ts";
@@ -20,6 +22,7 @@ import {
   ENVS,
   type FileEnvFlags,
   fileEnvKind,
+  type MakeEnv,
   openEnvFile,
   PYTHON_SYSTEM,
   RLM_ENV,
@@ -68,6 +71,8 @@ export interface RolloutFlags
   /** Values of `--grader`, such as `gsm8k=0.8`. */
   grader?: readonly string[];
   cutScore: CutScore;
+  /** What an audit of hacks does. Without a value, nothing is audited. */
+  audit?: NonNullable<RewardAuditOptions["onHack"]>;
   model?: string;
   temperature?: number;
   maxTokens?: number;
@@ -265,7 +270,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     envName: env?.description.name ?? flags.env,
     timeScale: profile.timeScale,
     onTask: resolved.onTask,
-    makeEnv,
+    makeEnv: flags.audit === undefined ? makeEnv : withAudit(makeEnv, flags.audit),
     signal,
     stdout,
     stderr: currentIo().stderr,
@@ -274,18 +279,24 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   });
 }
 
+/** Returns a function that makes envs whose episodes are audited. */
+function withAudit(makeEnv: MakeEnv, onHack: NonNullable<RewardAuditOptions["onHack"]>): MakeEnv {
+  return async (task, resumed) =>
+    new TransformedEnv(await makeEnv(task, resumed), [new RewardAudit({ onHack })]);
+}
+
 /**
  * Checks the flags of a run of recursive language models.
  *
  * @throws {UsageError} if the code cannot ask, or the episodes cannot be continued.
  */
-function requireRlm({ resume, branch }: RolloutFlags, { name, hostTools }: Profile): void {
+function requireRlm({ resume, branch, audit }: RolloutFlags, { name, hostTools }: Profile): void {
   if (!hostTools) {
     throw new UsageError(
       `Cannot play env '${RLM_ENV}' as profile '${name}' must have 'hostTools': give --profile tools`,
     );
   }
-  const flag = resume ? "--resume" : branch ? "--branch" : undefined;
+  const flag = resume ? "--resume" : branch ? "--branch" : audit ? "--audit" : undefined;
   if (flag === undefined) return;
   throw new UsageError(
     `Cannot play env '${RLM_ENV}' with ${flag} as its questions are rows of their own: remove it`,
