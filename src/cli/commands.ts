@@ -11,6 +11,7 @@ import { doctorCommand } from "./doctor.ts";
 import { execCommand } from "./exec.ts";
 import { gatewayCommand } from "./gateway/gateway_command.ts";
 import { gradeCommand } from "./commands/grade.ts";
+import { harborCommand } from "./harbor/harbor_command.ts";
 import { initCommand } from "./init/init_command.ts";
 import type { Io } from "./io.ts";
 import { mcpCommand } from "./commands/mcp.ts";
@@ -39,6 +40,7 @@ export function paddockCommand(): Command {
         viewCommand(),
         compareCommand(),
         replayCommand(),
+        harborCommand(),
       ],
     },
     {
