@@ -71,6 +71,8 @@ export const FrameKind = {
   piece: 18,
   /** Host: seed of the bytes of `os.urandom` in the next exec. JSON. */
   entropy: 19,
+  /** Host: a packet of a connection to the outside. See `network/packets.ts`. */
+  network: 20,
   /** Guest: the child has read its assets and given up its permissions. */
   booted: 32,
   /** Guest: the session is ready for execs. JSON. */
@@ -97,6 +99,8 @@ export const FrameKind = {
   display: 43,
   /** Guest: a part of a checkpoint. See {@linkcode PART_BYTES}. */
   part: 44,
+  /** Guest: a packet of a connection to the outside. See `network/packets.ts`. */
+  packet: 45,
 } as const;
 
 /** A number of {@linkcode FrameKind}. */

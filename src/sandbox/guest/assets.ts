@@ -64,6 +64,8 @@ export interface BootPlan {
    * @default 1
    */
   readonly sessionsPerProcess?: number;
+  /** Hosts that the profile lists; absent if the profile has no network. */
+  readonly allowedHosts?: readonly string[];
   /**
    * Home directory of sessions.
    *
@@ -88,6 +90,7 @@ export interface WorkerAssets {
   /** True if Python must not load native libraries. */
   readonly ownModuleOnly?: true;
   readonly limits: BootPlan["limits"];
+  readonly allowedHosts?: BootPlan["allowedHosts"];
   /**
    * The session's home directory.
    *
@@ -157,6 +160,7 @@ async function loadForWorkers(
     ...(plan.extension && { extension: plan.extension }),
     ...(plan.compile && { compile: plan.compile }),
     limits: plan.limits,
+    ...(plan.allowedHosts && { allowedHosts: plan.allowedHosts }),
     ...(plan.home && { home: plan.home }),
   };
 }

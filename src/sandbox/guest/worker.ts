@@ -107,6 +107,7 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
   const devices = new Devices(channel, {
     ...start.limits,
     interrupt,
+    allowedHosts: start.allowedHosts,
     clocks: {
       setAlarm: (afterMs, everyMs) => signals.setAlarm(afterMs, everyMs),
       setTimers: (cpuMs, wallMs) => signals.setTimers(cpuMs, wallMs),

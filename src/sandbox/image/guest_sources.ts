@@ -36,9 +36,11 @@ import endpoints from "../guest/python/sockets/endpoints.py" with { type: "text"
 import hosts from "../guest/python/sockets/hosts.py" with { type: "text" };
 import messages from "../guest/python/sockets/messages.py" with { type: "text" };
 import socketOptions from "../guest/python/sockets/options.py" with { type: "text" };
+import outside from "../guest/python/sockets/outside.py" with { type: "text" };
 import polling from "../guest/python/sockets/polling.py" with { type: "text" };
 import socketModule from "../guest/python/sockets/socket_module.py" with { type: "text" };
 import socketType from "../guest/python/sockets/socket_type.py" with { type: "text" };
+import tls from "../guest/python/sockets/tls.py" with { type: "text" };
 import streams from "../guest/python/sockets/streams.py" with { type: "text" };
 import cells from "../guest/python/notebook/cells.py" with { type: "text" };
 import magics from "../guest/python/notebook/magics.py" with { type: "text" };
@@ -52,7 +54,13 @@ import { addToTable } from "./wasm/function_table.ts";
 import { errorTexts, LINUX_ERRORS, raiseLinuxErrors } from "./wasm/linux_errors.ts";
 import { widenSizes } from "./wasm/sizes/sizes.ts";
 import { stripWasm } from "./wasm/wasm.ts";
-import { SHELL_ENGINE_FILES, SHELL_FILES, SUPERVISOR_FILES, WORKER_FILES } from "./guest_manifest.ts";
+import {
+  BROKER_FILES,
+  SHELL_ENGINE_FILES,
+  SHELL_FILES,
+  SUPERVISOR_FILES,
+  WORKER_FILES,
+} from "./guest_manifest.ts";
 import engineChanges from "./shell/engine_changes.ts" with { type: "text" };
 import globChanges from "./shell/glob_changes.ts" with { type: "text" };
 import errorChanges from "./shell/error_changes.ts" with { type: "text" };
@@ -68,9 +76,12 @@ export interface GuestModule {
   readonly source: string;
 }
 
-/** Returns the supervisor's files, which are in one directory of the cache. `supervisor.js` is the main module. */
+/**
+ * Returns the files of the supervisor and the broker, which are in one directory of the cache. `supervisor.js` and
+ * `broker.js` are the main modules.
+ */
 export function supervisorModules(): GuestModule[] {
-  return Object.entries(SUPERVISOR_FILES).map(([name, source]) => ({
+  return Object.entries({ ...SUPERVISOR_FILES, ...BROKER_FILES }).map(([name, source]) => ({
     name: `${name}.js`,
     source: stripTypeScriptTypes(source).replace(/(from )"\.[\w./]*\/(\w+)\.ts"/g, '$1"./$2.js"'),
   }));
@@ -175,9 +186,11 @@ export function imageExtension({ name, preimports, preload }: Profile): ImageExt
     endpoints,
     streams,
     messages,
+    outside,
     ancillary,
     socket_type: socketType,
     socket_module: socketModule,
+    tls,
     timers,
     missing,
     report,

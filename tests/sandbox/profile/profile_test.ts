@@ -241,7 +241,7 @@ for (
     [{ write: true }, "permissions.write cannot be granted"],
     [
       { net: ["example.com"] },
-      "permissions.net cannot be granted, as sockets reach only the session itself; use a host tool",
+      "permissions.net cannot be granted, as the sandbox makes no connection itself; list hosts in 'network'",
     ],
     [{ env: { allow: ["HOME"] } }, "permissions.env cannot be granted"],
     [{ run: { allow: true, deny: ["rm"] } }, "permissions.run cannot be granted"],

@@ -1,0 +1,54 @@
+import * as z from "zod";
+import { parseNetworkRule } from "../guest/network_rules.ts";
+import { closedObject, integer, string } from "./checks.ts";
+
+/** Hosts that programs may connect to, and limits of the connections. */
+export interface NetworkSettings {
+  /**
+   * Hosts with ports: `api.example.com:443`, or `*.example.org:443` for the names below `example.org`. Connections must
+   * carry HTTP/1.1, with or without TLS. After `tcp://` they may carry any protocol.
+   */
+  readonly allow: readonly string[];
+  /**
+   * Methods that HTTP requests may have, such as `GET`.
+   *
+   * @default all
+   */
+  readonly methods?: readonly string[] | undefined;
+  /**
+   * Bytes that the connections of a session may carry in both directions until it is reset.
+   *
+   * @default 67_108_864
+   */
+  readonly maxBytes: number;
+  /**
+   * Number of connections of a session that are open at the same time.
+   *
+   * @default 64
+   */
+  readonly maxConnections: number;
+  /**
+   * Time in which a connection must be established, in milliseconds: the name, the address, and TLS, each.
+   *
+   * @default 10_000
+   */
+  readonly timeoutMs: number;
+}
+
+const MIB = 1024 * 1024;
+
+const rule = string(
+  "a host with a port, such as 'api.example.com:443', '*.example.org:443' or 'tcp://db.example.com:5432'; " +
+    "addresses and names of this machine cannot be listed",
+  (text) => parseNetworkRule(text) !== undefined,
+);
+const method = string("a method of HTTP in capitals, such as 'GET'", (text) => /^[A-Z]{1,20}$/.test(text));
+
+/** Schema of the setting `network` of a profile. */
+export const networkSchema: z.core.$ZodType<NetworkSettings> = closedObject({
+  allow: z.array(rule, { error: "must be a list of hosts" }).min(1, { error: "must list a host" }),
+  methods: z.array(method, { error: "must be a list of methods" }).optional(),
+  maxBytes: integer(1, 1024 * 1024 * MIB).default(64 * MIB),
+  maxConnections: integer(1, 256).default(64),
+  timeoutMs: integer(1, 600_000).default(10_000),
+});
