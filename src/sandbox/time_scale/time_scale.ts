@@ -89,6 +89,7 @@ const OPTIONS: Readonly<Record<keyof TimeScaleOptions, true>> = {
   onBuild: true,
   detected: true,
   optimize: true,
+  networkTrial: true,
   python: true,
   signal: true,
 };
