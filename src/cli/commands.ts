@@ -9,6 +9,7 @@ import { compareCommand } from "./compare.ts";
 import { completionCommand } from "./completion/completion_command.ts";
 import { doctorCommand } from "./doctor.ts";
 import { execCommand } from "./exec.ts";
+import { fixturesCommand } from "./fixtures/fixtures_command.ts";
 import { gatewayCommand } from "./gateway/gateway_command.ts";
 import { gradeCommand } from "./grade.ts";
 import { initCommand } from "./init/init_command.ts";
@@ -39,6 +40,7 @@ export function paddockCommand(): Command {
         viewCommand(),
         compareCommand(),
         replayCommand(),
+        fixturesCommand(),
       ],
     },
     {

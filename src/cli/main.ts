@@ -32,6 +32,9 @@ const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
   compare: async () => (await load<typeof import("./compare.ts")>("./compare.ts")).compareCommand(),
   replay: async () =>
     (await load<typeof import("./replay/replay_command.ts")>("./replay/replay_command.ts")).replayCommand(),
+  fixtures: async () =>
+    (await load<typeof import("./fixtures/fixtures_command.ts")>("./fixtures/fixtures_command.ts"))
+      .fixturesCommand(),
   init: async () =>
     (await load<typeof import("./init/init_command.ts")>("./init/init_command.ts")).initCommand(),
   packages: async () =>

@@ -166,7 +166,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     if (options.resetMode !== "owner") checkResetMode(options.resetMode);
     this.size = size;
     this.#options = options;
-    this.#broker = new EgressBroker({ trial: options.networkTrial });
+    this.#broker = new EgressBroker({ settings: options.profile.network, trial: options.networkTrial });
     this.#detected = Promise.resolve(options.detected ?? detectLayers());
     this.#fill();
   }

@@ -101,6 +101,8 @@ export const FrameKind = {
   part: 44,
   /** Guest: a packet of a connection to the outside. See `network/packets.ts`. */
   packet: 45,
+  /** Broker: a request with its response, to be recorded. JSON. */
+  exchange: 46,
 } as const;
 
 /** A number of {@linkcode FrameKind}. */

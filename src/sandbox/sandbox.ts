@@ -139,7 +139,8 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     this.layers = parts.layers;
     this.#options = options;
     this.#compressor = options.compressor ?? new CheckpointCompressor();
-    this.#broker = options.broker ?? new EgressBroker({ trial: options.networkTrial });
+    this.#broker = options.broker ??
+      new EgressBroker({ settings: options.profile.network, trial: options.networkTrial });
     this.#image = parts.image;
   }
 
@@ -159,6 +160,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     const layers = activeLayers(profile, options.detected ?? await detectLayers());
     const image = await ensureBaseImage(profile, { cacheDir, onBuild, signal });
     const sandbox = new Sandbox({ ...options, profile, cacheDir }, { image, layers });
+    await sandbox.#broker.prepare();
     sandbox.#processWithRoom();
     return sandbox;
   }
@@ -312,14 +314,14 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     const program = () =>
       denoCommand({
         module: join(this.#image.directory, BROKER),
-        permissions: { net: true },
+        permissions: { net: settings.replay === undefined },
         openFiles: BROKER_FILES,
         layers: this.layers,
       });
     return new SessionNetwork({
       settings,
       send,
-      open: (receiver) => this.#broker.open(settings, receiver, program),
+      open: (receiver) => this.#broker.open(receiver, program),
     });
   }
 

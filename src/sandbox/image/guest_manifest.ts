@@ -257,9 +257,14 @@ import broker from "../network/broker/broker.ts" with { type: "text" };
 import dial from "../network/broker/dial.ts" with { type: "text" };
 import egressConnection from "../network/broker/egress_connection.ts" with { type: "text" };
 import egressPolicy from "../network/broker/egress_policy.ts" with { type: "text" };
+import exchange from "../network/broker/exchange.ts" with { type: "text" };
 import publicAddress from "../network/broker/public_address.ts" with { type: "text" };
+import recorder from "../network/broker/recorder.ts" with { type: "text" };
+import replayConnection from "../network/broker/replay_connection.ts" with { type: "text" };
+import requestCollector from "../network/broker/request_collector.ts" with { type: "text" };
 import requestGate from "../network/broker/request_gate.ts" with { type: "text" };
 import requestHead from "../network/broker/request_head.ts" with { type: "text" };
+import responseReader from "../network/broker/response_reader.ts" with { type: "text" };
 import responseWatch from "../network/broker/response_watch.ts" with { type: "text" };
 import packets from "../network/packets.ts" with { type: "text" };
 import protocol from "../protocol.ts" with { type: "text" };
@@ -288,10 +293,15 @@ export const BROKER_FILES: GuestSources = {
   egress_policy: egressPolicy,
   public_address: publicAddress,
   dial,
+  exchange,
   request_head: requestHead,
+  request_collector: requestCollector,
   request_gate: requestGate,
+  response_reader: responseReader,
+  recorder,
   response_watch: responseWatch,
   egress_connection: egressConnection,
+  replay_connection: replayConnection,
   broker,
 };
 

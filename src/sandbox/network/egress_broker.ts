@@ -1,6 +1,10 @@
+import { SandboxError } from "../../errors.ts";
 import { Child, type ChildProgram } from "../process/child.ts";
+import type { NetworkSettings } from "../profile/network.ts";
 import { type Frame, FrameKind } from "../protocol.ts";
-import type { EgressPolicy, NetworkTrial } from "./broker/egress_policy.ts";
+import type { BrokerBoot, EgressPolicy, NetworkTrial } from "./broker/egress_policy.ts";
+import type { Exchange } from "./broker/exchange.ts";
+import { FixtureWriter, readFixtures } from "./fixtures.ts";
 
 /** Receiver of what the broker sends to a session. */
 export interface EgressReceiver {
@@ -18,6 +22,8 @@ export interface EgressEnd {
 
 /** Options of {@linkcode EgressBroker}. */
 export interface EgressBrokerOptions {
+  /** Settings of the profile; undefined if it has no network. */
+  readonly settings: NetworkSettings | undefined;
   /** Settings of a test. */
   readonly trial?: NetworkTrial | undefined;
 }
@@ -29,42 +35,90 @@ const MAX_SESSIONS = 65_535;
  * next one if it has ended.
  */
 export class EgressBroker implements AsyncDisposable {
-  readonly #trial: NetworkTrial | undefined;
+  readonly #settings: NetworkSettings | undefined;
+  readonly #boot: { trial: NetworkTrial | undefined; exchanges: readonly Exchange[] };
+  #prepared: Promise<void> | undefined;
+  #writer: FixtureWriter | undefined;
   #process: BrokerProcess | undefined;
   readonly #ended = new Set<Promise<unknown>>();
-  #isDisposed = false;
+  /** True if no process starts any more. */
+  #isOver = false;
 
-  constructor({ trial }: EgressBrokerOptions = {}) {
-    this.#trial = trial;
+  constructor({ settings, trial }: EgressBrokerOptions) {
+    this.#settings = settings;
+    this.#boot = { trial, exchanges: [] };
+  }
+
+  /**
+   * Opens the files of the profile's fixtures.
+   *
+   * @throws {SandboxError} if one cannot be used.
+   */
+  async prepare(): Promise<void> {
+    await (this.#prepared ??= this.#openFiles());
   }
 
   /** Opens a session. `program` returns the command of the process, if none runs. */
-  open(policy: EgressPolicy, receiver: EgressReceiver, program: () => Promise<ChildProgram>): EgressEnd {
-    if (!this.#process?.isAlive && !this.#isDisposed) this.#start(program);
+  open(receiver: EgressReceiver, program: () => Promise<ChildProgram>): EgressEnd {
+    if (!this.#process?.isAlive && !this.#isOver) this.#start(program);
     const process = this.#process;
-    if (process) return process.open(policy, receiver);
+    if (process && this.#settings) return process.open(policyOf(this.#settings), receiver);
     receiver.onLost();
     return { send() {}, close() {} };
   }
 
-  /** Ends the process, and waits until it has ended. */
+  /** Ends the process, and waits until it has ended and all exchanges are written. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isDisposed = true;
+    this.#end();
+    await Promise.all(this.#ended);
+    await this.#prepared?.catch(() => {}); // the start has reported it
+    const writer = this.#writer;
+    this.#writer = undefined;
+    await writer?.[Symbol.asyncDispose]();
+  }
+
+  async #openFiles(): Promise<void> {
+    const { record, replay } = this.#settings ?? {};
+    if (record !== undefined) this.#writer = await FixtureWriter.open(record, () => this.#end());
+    if (replay === undefined) return;
+    try {
+      this.#boot.exchanges = await readFixtures(replay);
+    } catch (cause) {
+      if (cause instanceof SandboxError) throw cause;
+      throw new SandboxError(`Cannot replay '${replay}' as the file cannot be read`, { cause });
+    }
+  }
+
+  #end(): void {
+    this.#isOver = true;
     this.#process?.kill();
     this.#process = undefined;
-    await Promise.all(this.#ended);
   }
 
   #start(program: () => Promise<ChildProgram>): void {
-    const process = this.#process = new BrokerProcess(program(), this.#trial);
+    const onExchange = (exchange: Exchange) => this.#writer?.write(exchange);
+    const process = this.#process = new BrokerProcess(program(), { boot: this.#boot, onExchange });
     this.#ended.add(process.ended);
     process.ended.then(() => this.#ended.delete(process.ended));
   }
 }
 
+/** Returns what the broker has to know of a profile. */
+function policyOf({ record, replay, match, ...settings }: NetworkSettings): EgressPolicy {
+  const fixtures = record !== undefined ? "record" : replay !== undefined ? "replay" : undefined;
+  return { ...settings, match, fixtures };
+}
+
+interface BrokerProcessOptions {
+  readonly boot: BrokerBoot;
+  readonly onExchange: (exchange: Exchange) => void;
+}
+
 class BrokerProcess {
-  readonly ended: Promise<unknown>;
+  /** Resolves when the process has ended, or could not be started. */
+  readonly ended: Promise<void>;
   isAlive = true;
+  readonly #options: BrokerProcessOptions;
   readonly #sessions = new Map<number, EgressReceiver>();
   #child: Child | undefined;
   /** Frames for a process that has not started yet. */
@@ -72,8 +126,9 @@ class BrokerProcess {
   #isKilled = false;
   #lastNumber = 0;
 
-  constructor(program: Promise<ChildProgram>, trial: NetworkTrial | undefined) {
-    this.ended = this.#run(program, trial);
+  constructor(program: Promise<ChildProgram>, options: BrokerProcessOptions) {
+    this.#options = options;
+    this.ended = this.#run(program).catch(() => {}); // the connections report that they are lost
   }
 
   open(policy: EgressPolicy, receiver: EgressReceiver): EgressEnd {
@@ -93,12 +148,12 @@ class BrokerProcess {
     this.#child?.kill();
   }
 
-  async #run(program: Promise<ChildProgram>, trial: NetworkTrial | undefined): Promise<void> {
+  async #run(program: Promise<ChildProgram>): Promise<void> {
     try {
       const command = await program;
       if (this.#isKilled) return;
       const child = this.#child = new Child(command, (frame) => this.#receive(frame));
-      child.send(FrameKind.boot, 0, JSON.stringify(trial ?? {}));
+      child.send(FrameKind.boot, 0, JSON.stringify(this.#options.boot));
       for (const send of this.#queue.splice(0)) send();
       await child.ended;
     } finally {
@@ -110,6 +165,9 @@ class BrokerProcess {
 
   #receive({ kind, session, payload }: Frame): void {
     if (kind === FrameKind.packet) this.#sessions.get(session)?.onPacket(payload);
+    else if (kind === FrameKind.exchange) {
+      this.#options.onExchange(JSON.parse(new TextDecoder().decode(payload)));
+    }
   }
 
   #send(kind: FrameKind, session: number, payload?: Uint8Array | string): void {

@@ -18,7 +18,7 @@ import {
 
 /** Options of {@linkcode SessionNetwork}. */
 export interface SessionNetworkOptions {
-  readonly settings: NetworkSettings;
+  readonly settings: Pick<NetworkSettings, "allow" | "maxBytes" | "maxConnections">;
   /** Opens the session at the broker, with its first connection. */
   readonly open: (receiver: EgressReceiver) => EgressEnd;
   /** Sends a packet to the guest. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { parseNetworkRule } from "../guest/network_rules.ts";
-import { closedObject, integer, string } from "./checks.ts";
+import { closedObject, flag, integer, string } from "./checks.ts";
 
 /** Hosts that programs may connect to, and limits of the connections. */
 export interface NetworkSettings {
@@ -33,6 +33,43 @@ export interface NetworkSettings {
    * @default 10_000
    */
   readonly timeoutMs: number;
+  /**
+   * File to which each HTTP exchange is appended, as a line of JSON. Connections with `tcp://` and WebSocket are refused.
+   *
+   * @default nothing is recorded
+   */
+  readonly record?: string | undefined;
+  /**
+   * File with recorded exchanges, which answer the requests. Nothing is sent to a network, and a request that is not in
+   * the file is refused.
+   *
+   * @default requests are sent to their hosts
+   */
+  readonly replay?: string | undefined;
+  /** Parts of requests that count in a file of exchanges, beside method and address. */
+  readonly match: NetworkMatch;
+}
+
+/** Parts of a request that tell the request from others. */
+export interface NetworkMatch {
+  /**
+   * Names of headers, in lower case. They are stored in the file.
+   *
+   * @default []
+   */
+  readonly headers: readonly string[];
+  /**
+   * True if what follows `?` in an address counts.
+   *
+   * @default true
+   */
+  readonly query: boolean;
+  /**
+   * True if bodies count.
+   *
+   * @default true
+   */
+  readonly body: boolean;
 }
 
 const MIB = 1024 * 1024;
@@ -44,6 +81,17 @@ const rule = string(
 );
 const method = string("a method of HTTP in capitals, such as 'GET'", (text) => /^[A-Z]{1,20}$/.test(text));
 
+const header = string(
+  "the name of a header in lower case",
+  (text) => /^[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/.test(text),
+);
+const path = string("a path", (text) => text !== "" && !text.includes("\0"));
+const matchSchema = closedObject({
+  headers: z.array(header, { error: "must be a list of headers" }).default([]),
+  query: flag().default(true),
+  body: flag().default(true),
+});
+
 /** Schema of the setting `network` of a profile. */
 export const networkSchema: z.core.$ZodType<NetworkSettings> = closedObject({
   allow: z.array(rule, { error: "must be a list of hosts" }).min(1, { error: "must list a host" }),
@@ -51,4 +99,9 @@ export const networkSchema: z.core.$ZodType<NetworkSettings> = closedObject({
   maxBytes: integer(1, 1024 * 1024 * MIB).default(64 * MIB),
   maxConnections: integer(1, 256).default(64),
   timeoutMs: integer(1, 600_000).default(10_000),
-});
+  record: path.optional(),
+  replay: path.optional(),
+  match: z.prefault(matchSchema, {}),
+}).check(z.refine(({ record, replay }) => record === undefined || replay === undefined, {
+  error: "must have only one of 'record' and 'replay'",
+}));

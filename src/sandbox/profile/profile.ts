@@ -12,6 +12,7 @@ import workspace from "../../../sandboxes/workspace.jsonc" with { type: "text" }
 import { errorMessage } from "../../errors.ts";
 import { parseJsonc } from "../../jsonc.ts";
 import { issueLines } from "./checks.ts";
+import type { NetworkSettings } from "./network.ts";
 import { profileSchema, type ProfileSettings } from "./schema.ts";
 
 /**
@@ -104,7 +105,7 @@ export function parseProfile(text: string, options: ParseProfileOptions): Profil
       `Cannot read profile '${source}':${issues.length > 1 ? "\n " : ""} ${issues.join("\n  ")}`,
     );
   }
-  const { packages, mounts } = result.data;
+  const { packages, mounts, network } = result.data;
   return {
     name: source,
     ...result.data,
@@ -112,6 +113,16 @@ export function parseProfile(text: string, options: ParseProfileOptions): Profil
       file.kind === "stored" ? file : { ...file, path: toAbsolute(file.path, options) }
     ),
     mounts: mounts.map((mount) => ({ ...mount, hostPath: toAbsolute(mount.hostPath, options) })),
+    ...(network && { network: withAbsolutePaths(network, options) }),
+  };
+}
+
+function withAbsolutePaths(network: NetworkSettings, options: ParseProfileOptions): NetworkSettings {
+  const { record, replay } = network;
+  return {
+    ...network,
+    ...(record !== undefined && { record: toAbsolute(record, options) }),
+    ...(replay !== undefined && { replay: toAbsolute(replay, options) }),
   };
 }
 

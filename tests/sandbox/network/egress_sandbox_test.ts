@@ -53,6 +53,7 @@ const profile: Profile = {
     maxBytes: 20_000_000,
     maxConnections: 4,
     timeoutMs: 5_000,
+    match: { headers: [], query: true, body: true },
   },
 };
 const here = ["127.0.0.1"];

@@ -14,6 +14,7 @@ Deno.test("parseProfile() reads the hosts of a profile with the defaults of thei
     maxBytes: 67_108_864,
     maxConnections: 64,
     timeoutMs: 10_000,
+    match: { headers: [], query: true, body: true },
   });
 });
 
@@ -29,17 +30,25 @@ Deno.test("parseProfile() refuses hosts and limits that a network cannot have", 
       [{ allow, maxConnections: 257 }, "network.maxConnections must be an integer from 1 to 256"],
       [{ allow, timeoutMs: 0 }, "network.timeoutMs must be an integer from 1"],
       [{ allow, secrets: {} }, "network.secrets is an unknown key"],
-      [{ allow, record: "a.jsonl" }, "network.record is an unknown key"],
+      [{ allow, record: "/a", replay: "/b" }, "network must have only one of 'record' and 'replay'"],
+      [{ allow, record: "a.jsonl" }, "paths must be absolute"],
+      [
+        { allow, match: { headers: ["Accept"] } },
+        "network.match.headers[0] must be the name of a header in lower",
+      ],
     ] as const
   ) {
     assertStringIncludes(assertThrows(() => parse(network), SyntaxError).message, fault);
   }
 });
 
-Deno.test("docs/profiles.md: the profile with a network is valid", async () => {
+Deno.test("docs/profiles.md: the profiles with a network are valid", async () => {
   const page = await Deno.readTextFile(new URL("../../../docs/profiles.md", import.meta.url));
-  const [, text = ""] = /## Network\n[^]*?```jsonc\n([^]*?)```/.exec(page) ?? [];
-  assertEquals(parseProfile(text, { source: "page" }).network?.methods, ["GET", "HEAD"]);
+  const [, part = ""] = page.split("\n## Network\n");
+  const blocks = [...part.matchAll(/```jsonc\n([^]*?)```/g)].map(([, text = ""]) => text);
+  const networks = blocks.map((text) => parseProfile(text, { source: "page", directory: "/mine" }).network);
+  assertEquals(networks.map((network) => network?.methods), [["GET", "HEAD"], undefined]);
+  assertEquals(networks[1]?.replay, "/mine/fixtures.jsonl");
 });
 
 Deno.test("what cannot go together with a network is refused by name", () => {

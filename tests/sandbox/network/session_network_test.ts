@@ -9,7 +9,7 @@ import {
 } from "../../../src/sandbox/network/packets.ts";
 import { SessionNetwork } from "../../../src/sandbox/network/session_network.ts";
 
-const settings = { allow: ["api.test:443"], maxBytes: 1_000_000, maxConnections: 2, timeoutMs: 1_000 };
+const settings = { allow: ["api.test:443"], maxBytes: 1_000_000, maxConnections: 2 };
 
 /** A session whose broker and guest note what they get. */
 function network(changes: Partial<typeof settings> = {}) {

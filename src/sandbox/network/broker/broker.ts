@@ -10,15 +10,23 @@ import {
 } from "../../guest/network_rules.ts";
 import { encodeFrame, type Frame, FrameKind, FrameSplitter } from "../../protocol.ts";
 import { decodePacket, decodeTarget, encodePacket, type Packet, PacketKind } from "../packets.ts";
-import { EgressConnection } from "./egress_connection.ts";
-import type { EgressPolicy, NetworkTrial } from "./egress_policy.ts";
+import { EgressConnection, type EgressConnectionOptions } from "./egress_connection.ts";
+import type { BrokerBoot, EgressPolicy, NetworkTrial } from "./egress_policy.ts";
+import { type Exchange, ExchangeIndex, type ExchangeMatch } from "./exchange.ts";
+import { ReplayConnection } from "./replay_connection.ts";
+
+type ConnectionParts = Pick<EgressConnectionOptions, "host" | "port" | "rule" | "send" | "onEnd">;
+
+/** Parts of requests that count if the host sends none. */
+const NO_MATCH: ExchangeMatch = { headers: [], query: true, body: true };
 
 /** The connections of one session. */
 class EgressSession {
   readonly #number: number;
   readonly #policy: EgressPolicy;
   readonly #rules: readonly NetworkRule[];
-  readonly #connections = new Map<number, EgressConnection>();
+  readonly #connections = new Map<number, EgressConnection | ReplayConnection>();
+  readonly #find = fixtures.open();
 
   constructor(number: number, policy: EgressPolicy) {
     this.#number = number;
@@ -46,16 +54,29 @@ class EgressSession {
     if (!host || !rule || this.#connections.size >= this.#policy.maxConnections) {
       return send(PacketKind.failed, { code: "EACCES", message: "the profile does not list the host" });
     }
-    const { methods, timeoutMs } = this.#policy;
+    if (rule.isRaw && this.#policy.fixtures !== undefined) {
+      const message = `'${host}:${port}' is listed with 'tcp://', which cannot be recorded or replayed`;
+      return send(PacketKind.failed, { code: "EACCES", message });
+    }
     const onEnd = () => void this.#connections.delete(number);
-    const connection = new EgressConnection({ host, port, rule, methods, timeoutMs, trial, send, onEnd });
-    this.#connections.set(number, connection);
+    this.#connections.set(number, this.#connect({ host, port, rule, send, onEnd }));
+  }
+
+  #connect(parts: ConnectionParts): EgressConnection | ReplayConnection {
+    const { fixtures, methods, timeoutMs, match = NO_MATCH } = this.#policy;
+    if (fixtures === "replay") {
+      return new ReplayConnection({ ...parts, methods, match, find: this.#find });
+    }
+    const onExchange = (exchange: Exchange) => sendExchange(this.#number, exchange);
+    const record = fixtures === "record" ? { match, onExchange } : undefined;
+    return new EgressConnection({ ...parts, methods, timeoutMs, trial, record });
   }
 }
 
 const decoder = new TextDecoder();
 const sessions = new Map<number, EgressSession>();
 let trial: NetworkTrial | undefined;
+let fixtures = new ExchangeIndex([]);
 
 const splitter = new FrameSplitter();
 const piece = new Uint8Array(64 * 1024);
@@ -67,7 +88,7 @@ for (;;) {
 Deno.exit(0);
 
 function handle({ kind, session, payload }: Frame): void {
-  if (kind === FrameKind.boot) trial = JSON.parse(decoder.decode(payload)) as NetworkTrial;
+  if (kind === FrameKind.boot) boot(JSON.parse(decoder.decode(payload)) as BrokerBoot);
   else if (kind === FrameKind.open) {
     sessions.set(session, new EgressSession(session, JSON.parse(decoder.decode(payload)) as EgressPolicy));
   } else if (kind === FrameKind.close) {
@@ -76,7 +97,19 @@ function handle({ kind, session, payload }: Frame): void {
   } else sessions.get(session)?.receive(decodePacket(payload));
 }
 
+function boot({ exchanges, ...settings }: BrokerBoot): void {
+  trial = settings.trial;
+  fixtures = new ExchangeIndex(exchanges);
+}
+
+function sendExchange(session: number, exchange: Exchange): void {
+  write(encodeFrame(FrameKind.exchange, session, JSON.stringify(exchange)));
+}
+
 function sendToHost(session: number, packet: Uint8Array): void {
-  const bytes = encodeFrame(FrameKind.packet, session, packet);
+  write(encodeFrame(FrameKind.packet, session, packet));
+}
+
+function write(bytes: Uint8Array): void {
   for (let done = 0; done < bytes.length;) done += Deno.stdout.writeSync(bytes.subarray(done));
 }

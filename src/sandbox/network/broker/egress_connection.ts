@@ -8,7 +8,9 @@ import {
   WINDOW_BYTES,
 } from "../packets.ts";
 import { dial, type DialOptions, resolveHost, type Target, toEgressError, within } from "./dial.ts";
-import { EgressError, type EgressPolicy } from "./egress_policy.ts";
+import { EgressError, type EgressPolicy, handshakeRefusal } from "./egress_policy.ts";
+import type { Exchange, ExchangeMatch } from "./exchange.ts";
+import { Recorder } from "./recorder.ts";
 import { RequestError } from "./request_head.ts";
 import { RequestGate } from "./request_gate.ts";
 import { ResponseWatch } from "./response_watch.ts";
@@ -17,6 +19,10 @@ import { ResponseWatch } from "./response_watch.ts";
 export interface EgressConnectionOptions extends DialOptions, Target {
   readonly rule: NetworkRule;
   readonly methods?: EgressPolicy["methods"];
+  /** Receiver of exchanges, if they are recorded. */
+  readonly record?:
+    | { readonly match: ExchangeMatch; readonly onExchange: (exchange: Exchange) => void }
+    | undefined;
   readonly send: (kind: PacketKind, body?: Uint8Array | number | object) => void;
   /** Called once, when nothing is open any more. */
   readonly onEnd: () => void;
@@ -32,6 +38,7 @@ const PROTOCOLS = ["http/1.1"];
 export class EgressConnection {
   readonly #options: EgressConnectionOptions;
   readonly #gate: RequestGate | undefined;
+  readonly #recorder: Recorder | undefined;
   #conn: Deno.Conn | undefined;
   #address: string | undefined;
   #work: Promise<void> = Promise.resolve();
@@ -46,7 +53,10 @@ export class EgressConnection {
 
   constructor(options: EgressConnectionOptions) {
     this.#options = options;
-    if (!options.rule.isRaw) this.#gate = new RequestGate(options);
+    const { host, port, rule, record } = options;
+    const origin = () => `${this.#isSecure ? "https" : "http"}://${host}:${port}`;
+    this.#recorder = record && new Recorder({ ...record, origin });
+    if (!rule.isRaw) this.#gate = new RequestGate({ ...options, requests: this.#recorder?.requests });
     this.#enqueue(() => this.#open());
   }
 
@@ -125,19 +135,14 @@ export class EgressConnection {
   /** Begins TLS with the name of the connection. A connection that was used cannot. */
   async #startTls(body: Uint8Array): Promise<void> {
     const { host, send } = this.#options;
-    const result = await this.#handshake(decodeJson(body)?.hostname ?? host);
+    const refusal = handshakeRefusal(decodeJson(body)?.hostname, { host, isUsed: this.#isUsed });
+    const result = refusal ?? await this.#handshake();
     send(PacketKind.secured, result);
     if (result.error !== undefined) this.close();
   }
 
-  async #handshake(hostname: unknown): Promise<TlsResult> {
+  async #handshake(): Promise<TlsResult> {
     const { host, timeoutMs, trial, rule } = this.#options;
-    if (hostname !== host) {
-      const error =
-        `the certificate is checked for '${host}', the host of the connection, and not for '${hostname}'`;
-      return { error, isCertificate: true };
-    }
-    if (this.#isUsed) return { error: "TLS must begin before any other data (STARTTLS is not supported)" };
     try {
       if (this.#isReading) await this.#dialAgain();
       const secure = await within(
@@ -183,7 +188,10 @@ export class EgressConnection {
       }
       const count = await this.#readOnce(conn, buffer.subarray(0, Math.min(this.#credit, READ_BYTES)));
       if (this.#conn !== conn || this.#hasEnded) return;
-      if (count === null) return this.#options.send(PacketKind.ended);
+      if (count === null) {
+        if (this.#isUsed) this.#recorder?.push(undefined);
+        return this.#options.send(PacketKind.ended);
+      }
       this.#isUsed = true;
       this.#credit -= count;
       this.#deliver(buffer.slice(0, count));
@@ -200,7 +208,8 @@ export class EgressConnection {
     }
   }
 
-  #deliver(bytes: Uint8Array): void {
+  #deliver(bytes: Uint8Array<ArrayBuffer>): void {
+    this.#recorder?.push(bytes);
     const isAccepted = this.#watch?.push(bytes);
     this.#options.send(PacketKind.data, bytes);
     if (isAccepted === undefined) return;

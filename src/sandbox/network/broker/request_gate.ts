@@ -1,3 +1,4 @@
+import type { RequestListener } from "./request_collector.ts";
 import { MAX_HEAD_BYTES, parseRequestHead, RequestError, type RequestHead } from "./request_head.ts";
 
 /** Options of {@linkcode RequestGate}. */
@@ -10,6 +11,8 @@ export interface RequestGateOptions {
    * @default all
    */
   readonly methods?: readonly string[] | undefined;
+  /** Receiver of the requests that pass. */
+  readonly requests?: RequestListener | undefined;
 }
 
 const MAX_CHUNK_LINE = 18;
@@ -120,11 +123,18 @@ export class RequestGate {
       throw new RequestError(`its method must be one of ${methods.join(", ")}: it is ${head.method}`);
     }
     this.#requests++;
+    this.#options.requests?.onHead(head);
     this.#isChunked = head.body === "chunked";
     this.#bodyBytes = head.body === "chunked" ? 0 : head.body;
     if (head.isUpgrade) this.#beginUpgrade(head);
     else if (this.#isChunked) this.#state = "chunk";
-    else this.#state = this.#bodyBytes > 0 ? "body" : "head";
+    else if (this.#bodyBytes > 0) this.#state = "body";
+    else this.#endRequest();
+  }
+
+  #endRequest(): void {
+    this.#state = "head";
+    this.#options.requests?.onEnd();
   }
 
   #beginUpgrade(head: RequestHead): void {
@@ -139,7 +149,9 @@ export class RequestGate {
   #takeBody(rest: Uint8Array): number {
     const count = Math.min(rest.length, this.#bodyBytes);
     this.#bodyBytes -= count;
-    if (this.#bodyBytes === 0) this.#state = this.#isChunked ? "chunkEnd" : "head";
+    this.#options.requests?.onBody(rest.subarray(0, count));
+    if (this.#bodyBytes === 0 && this.#isChunked) this.#state = "chunkEnd";
+    else if (this.#bodyBytes === 0) this.#endRequest();
     return count;
   }
 
@@ -162,7 +174,8 @@ export class RequestGate {
 
   #endChunk(line: string): void {
     if (line !== "") throw new RequestError("its chunks have a trailer, or do not end where they must");
-    this.#state = this.#state === "trailer" ? "head" : "chunk";
+    if (this.#state === "trailer") this.#endRequest();
+    else this.#state = "chunk";
   }
 }
 

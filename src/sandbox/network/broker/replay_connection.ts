@@ -1,0 +1,123 @@
+import { decodeCount, decodeJson, type Packet, PacketKind, WINDOW_BYTES } from "../packets.ts";
+import type { Target } from "./dial.ts";
+import { EgressError, type EgressPolicy, handshakeRefusal } from "./egress_policy.ts";
+import {
+  type ExchangeMatch,
+  type RecordedRequest,
+  type RecordedResponse,
+  toRecordedRequest,
+  type WholeRequest,
+} from "./exchange.ts";
+import { joinAll, RequestCollector } from "./request_collector.ts";
+import { RequestGate } from "./request_gate.ts";
+import { RequestError } from "./request_head.ts";
+
+/** Options of {@linkcode ReplayConnection}. */
+export interface ReplayConnectionOptions extends Target {
+  readonly methods?: EgressPolicy["methods"];
+  readonly match: ExchangeMatch;
+  /** Returns the recorded response to a request. */
+  readonly find: (request: RecordedRequest) => RecordedResponse | undefined;
+  readonly send: (kind: PacketKind, body?: Uint8Array | number | object) => void;
+  /** Called once, when nothing is open any more. */
+  readonly onEnd: () => void;
+}
+
+const PIECE_BYTES = 64 * 1024;
+
+/** A connection whose responses come from fixtures. It reaches no network. */
+export class ReplayConnection {
+  readonly #options: ReplayConnectionOptions;
+  readonly #gate: RequestGate;
+  #output = new Uint8Array(0);
+  #credit = WINDOW_BYTES;
+  #isSecure = false;
+  #isUsed = false;
+  /** True once the program sends no more, so that the connection ends after its responses. */
+  #isEnding = false;
+  #hasEnded = false;
+
+  constructor(options: ReplayConnectionOptions) {
+    this.#options = options;
+    const requests = new RequestCollector((request) => this.#answer(request));
+    this.#gate = new RequestGate({ ...options, requests });
+    options.send(PacketKind.opened);
+  }
+
+  /** Handles a packet of the guest. */
+  receive({ kind, body }: Packet): void {
+    if (this.#hasEnded) return;
+    if (kind === PacketKind.close) this.close();
+    else if (kind === PacketKind.send) this.#send(body);
+    else if (kind === PacketKind.tls) this.#startTls(body);
+    else if (kind === PacketKind.end) this.#isEnding = true;
+    else if (kind === PacketKind.credit) {
+      this.#credit = Math.min(this.#credit + decodeCount(body), WINDOW_BYTES);
+    }
+    this.#flush();
+  }
+
+  /** Closes the connection. */
+  close(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#options.onEnd();
+  }
+
+  #send(body: Uint8Array<ArrayBuffer>): void {
+    this.#isUsed = true;
+    const { host, send } = this.#options;
+    try {
+      this.#gate.push(body);
+      send(PacketKind.sent, body.length);
+    } catch (error) {
+      const { code, message } = error instanceof RequestError
+        ? new EgressError("EACCES", `a request to '${host}' was refused: ${error.message}`)
+        : error as EgressError;
+      send(PacketKind.failed, { code, message });
+      this.close();
+    }
+  }
+
+  #startTls(body: Uint8Array): void {
+    const { host, send } = this.#options;
+    const refusal = handshakeRefusal(decodeJson(body)?.hostname, { host, isUsed: this.#isUsed });
+    this.#isSecure = refusal === undefined;
+    send(PacketKind.secured, refusal ?? { host, alpn: "http/1.1" });
+    if (refusal) this.close();
+  }
+
+  #answer(request: WholeRequest): void {
+    const { host, port, match, find } = this.#options;
+    const origin = `${this.#isSecure ? "https" : "http"}://${host}:${port}`;
+    const recorded = toRecordedRequest(request, { origin, match });
+    const response = find(recorded);
+    if (!response) {
+      throw new EgressError("EACCES", `the fixtures have no response to ${recorded.method} ${recorded.url}`);
+    }
+    this.#output = joinAll([this.#output, responseBytes(response, request.head.method)]);
+  }
+
+  #flush(): void {
+    while (this.#output.length > 0 && this.#credit > 0 && !this.#hasEnded) {
+      const piece = this.#output.slice(0, Math.min(this.#credit, PIECE_BYTES));
+      this.#credit -= piece.length;
+      this.#output = this.#output.subarray(piece.length);
+      this.#options.send(PacketKind.data, piece);
+    }
+    if (this.#isEnding && this.#output.length === 0 && !this.#hasEnded) {
+      this.#options.send(PacketKind.ended);
+      this.#isEnding = false;
+    }
+  }
+}
+
+/** Returns a response as a server sends it. */
+function responseBytes({ status, reason, headers, body }: RecordedResponse, method: string): Uint8Array {
+  const bytes = Uint8Array.fromBase64(body);
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
+  const isBodiless = method === "HEAD" || status === 204 || status === 304;
+  if (!isBodiless) lines.push(`content-length: ${bytes.length}\r\n`);
+  const head = `HTTP/1.1 ${status} ${reason}\r\n${lines.join("")}\r\n`;
+  return joinAll([Uint8Array.from(head, (character) => character.charCodeAt(0)), bytes]);
+}
