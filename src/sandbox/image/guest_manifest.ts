@@ -265,6 +265,7 @@ import requestCollector from "../network/broker/request_collector.ts" with { typ
 import requestGate from "../network/broker/request_gate.ts" with { type: "text" };
 import requestHead from "../network/broker/request_head.ts" with { type: "text" };
 import responseReader from "../network/broker/response_reader.ts" with { type: "text" };
+import responseTracker from "../network/broker/response_tracker.ts" with { type: "text" };
 import responseWatch from "../network/broker/response_watch.ts" with { type: "text" };
 import packets from "../network/packets.ts" with { type: "text" };
 import protocol from "../protocol.ts" with { type: "text" };
@@ -299,6 +300,7 @@ export const BROKER_FILES: GuestSources = {
   request_gate: requestGate,
   response_reader: responseReader,
   recorder,
+  response_tracker: responseTracker,
   response_watch: responseWatch,
   egress_connection: egressConnection,
   replay_connection: replayConnection,

@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { loadProfile, type Profile, Sandbox } from "../../../mod/sandbox.ts";
+import { loadProfile, type NetworkTrial, type Profile, Sandbox } from "../../../mod/sandbox.ts";
 import { AUTHORITY, CERTIFICATE, KEY } from "./certificates.ts";
 
 const TIMEOUT_MS = 60_000;
@@ -57,21 +57,19 @@ const profile: Profile = {
   },
 };
 const here = ["127.0.0.1"];
-const sandbox = await Sandbox.start({
-  profile,
-  networkTrial: {
-    names: {
-      "api.test": here,
-      "a.wild.test": here,
-      "other.test": here,
-      "echo.test": here,
-      "refused.test": here,
-      "private.test": ["10.0.0.1", "::ffff:127.0.0.1", "169.254.169.254"],
-    },
-    addresses: here,
-    certificates: [AUTHORITY],
+const TRIAL: NetworkTrial = {
+  names: {
+    "api.test": here,
+    "a.wild.test": here,
+    "other.test": here,
+    "echo.test": here,
+    "refused.test": here,
+    "private.test": ["10.0.0.1", "::ffff:127.0.0.1", "169.254.169.254"],
   },
-});
+  addresses: here,
+  certificates: [AUTHORITY],
+};
+const sandbox = await Sandbox.start({ profile, networkTrial: TRIAL });
 const session = await sandbox.openSession();
 
 Deno.test.sanitizer({ ops: false, resources: false });
@@ -285,6 +283,46 @@ Deno.test("a connection goes on in the next exec, and data that arrive between t
     "b'hello\\none'\nb'two'\n",
   );
   await run("f.close(); s.close()");
+});
+
+Deno.test("servers that never end or never answer, and floods of connections, keep no other session waiting", async () => {
+  const endless = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  (async () => {
+    for await (const conn of endless) {
+      new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(65_536)) })
+        .pipeTo(conn.writable).catch(() => {}); // the program ends the connection
+    }
+  })();
+  const network = { ...profile.network, allow: [`tcp://echo.test:${endless.addr.port}`, `api.test:${http}`] };
+  const options = { profile: { ...profile, network } as Profile, networkTrial: TRIAL };
+  await using hostile = await Sandbox.start(options);
+  await using hungry = await hostile.openSession();
+  await using honest = await hostile.openSession();
+  const held = await hungry.exec(
+    `import socket
+def refused(n):
+    try: socket.create_connection(("echo.test", 1 + n % 5))
+    except PermissionError: return True
+held = [socket.create_connection(("echo.test", ${endless.addr.port})) for _ in range(4)]
+print(held[0].recv(1000) == bytes(1000), sum(map(bool, map(refused, range(2000)))))`,
+    { timeoutMs: TIMEOUT_MS },
+  );
+  assertEquals(held.stdout, "True 2000\n");
+  const flooding = hungry.exec(
+    `total = 0
+while total < 10_000_000: total += len(held[0].recv(65536))
+print(total >= 10_000_000)`,
+    { timeoutMs: TIMEOUT_MS },
+  );
+  for (let i = 0; i < 5; i++) {
+    const answer = await honest.exec(
+      `import urllib.request; print(urllib.request.urlopen("http://api.test:${http}/").status)`,
+      { timeoutMs: TIMEOUT_MS },
+    );
+    assertEquals(answer.stdout, "200\n");
+  }
+  assertEquals((await flooding).stdout, "True\n");
+  endless.close();
 });
 
 Deno.test("the bytes of all connections are limited by the profile", async () => {

@@ -83,7 +83,8 @@ const REFUSED: Readonly<Record<string, string>> = {
   "a header that a proxy would remove": get("Connection: close, Host\r\n"),
   "more headers than a server takes": get("X: 1\r\n".repeat(300)),
   "a head without an end": `GET / HTTP/1.1\r\nX: ${"a".repeat(100_000)}`,
-  "WebSocket after another request": get() + get("Connection: Upgrade\r\nUpgrade: websocket\r\n"),
+  "WebSocket before an earlier response has come": get() +
+    get("Connection: Upgrade\r\nUpgrade: websocket\r\n"),
 };
 
 for (const [name, text] of Object.entries(REFUSED)) {
@@ -108,12 +109,12 @@ Deno.test("RequestGate passes only the methods of the profile", () => {
 
 Deno.test("RequestGate holds what follows a request for WebSocket until the server has answered", () => {
   const upgrade = get("Connection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n");
-  const accepted = new RequestGate(target);
+  const accepted = new RequestGate({ ...target, isIdle: () => true });
   assertEquals(accepted.push(bytes(upgrade)).length, 1);
   assertEquals([accepted.push(bytes("\x81\x00")), accepted.isUpgrading], [[], true]);
   assertEquals(accepted.endUpgrade({ isAccepted: true }), [bytes("\x81\x00")]);
   assertEquals(accepted.push(bytes("\x82\x00")), [bytes("\x82\x00")]);
-  const refused = new RequestGate(target);
+  const refused = new RequestGate({ ...target, isIdle: () => true });
   refused.push(bytes(upgrade));
   refused.push(bytes("\x81\x00"));
   assertThrows(() => refused.endUpgrade({ isAccepted: false }), RequestError);

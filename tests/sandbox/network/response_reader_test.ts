@@ -9,10 +9,11 @@ const bytes = (text: string) => Uint8Array.from(text, (character) => character.c
 function read(text: string, { methods = ["GET", "GET"], size = text.length } = {}): string[] {
   const found: RecordedResponse[] = [];
   const waiting = [...methods];
-  const reader = new ResponseReader(() => waiting[0], (response) => {
+  const onResponse = (response: RecordedResponse) => {
     waiting.shift();
     found.push(response);
-  });
+  };
+  const reader = new ResponseReader({ nextMethod: () => waiting[0], onResponse });
   for (let at = 0; at < text.length; at += size) reader.push(bytes(text.slice(at, at + size)));
   reader.end();
   return found.map(({ status, headers, body }) =>

@@ -13,6 +13,7 @@ import type { Exchange, ExchangeMatch } from "./exchange.ts";
 import { Recorder } from "./recorder.ts";
 import { RequestError } from "./request_head.ts";
 import { RequestGate } from "./request_gate.ts";
+import { ResponseTracker } from "./response_tracker.ts";
 import { ResponseWatch } from "./response_watch.ts";
 
 /** Options of {@linkcode EgressConnection}. */
@@ -39,10 +40,12 @@ export class EgressConnection {
   readonly #options: EgressConnectionOptions;
   readonly #gate: RequestGate | undefined;
   readonly #recorder: Recorder | undefined;
+  readonly #tracker = new ResponseTracker();
   #conn: Deno.Conn | undefined;
   #address: string | undefined;
   #work: Promise<void> = Promise.resolve();
   #credit = WINDOW_BYTES;
+  #unreported = 0;
   #wakeReader: (() => void) | undefined;
   #watch: ResponseWatch | undefined;
   #isReading = false;
@@ -56,7 +59,10 @@ export class EgressConnection {
     const { host, port, rule, record } = options;
     const origin = () => `${this.#isSecure ? "https" : "http"}://${host}:${port}`;
     this.#recorder = record && new Recorder({ ...record, origin });
-    if (!rule.isRaw) this.#gate = new RequestGate({ ...options, requests: this.#recorder?.requests });
+    if (!rule.isRaw) {
+      const listeners = [this.#tracker, ...this.#recorder ? [this.#recorder.requests] : []];
+      this.#gate = new RequestGate({ ...options, listeners, isIdle: () => this.#tracker.isIdle });
+    }
     this.#enqueue(() => this.#open());
   }
 
@@ -115,8 +121,16 @@ export class EgressConnection {
     const pieces = this.#gate ? this.#gate.push(body) : [body];
     if (this.#gate?.isUpgrading) this.#watch ??= new ResponseWatch();
     await this.#write(pieces);
-    this.#options.send(PacketKind.sent, body.length);
+    this.#reportSent(body.length);
     this.#startReading();
+  }
+
+  /** Reports sent bytes. Few are reported with later ones, as each report wakes the program. */
+  #reportSent(bytes: number): void {
+    this.#unreported += bytes;
+    if (this.#unreported < WINDOW_BYTES / 4) return;
+    this.#options.send(PacketKind.sent, this.#unreported);
+    this.#unreported = 0;
   }
 
   async #write(pieces: readonly Uint8Array[]): Promise<void> {
@@ -210,6 +224,7 @@ export class EgressConnection {
 
   #deliver(bytes: Uint8Array<ArrayBuffer>): void {
     this.#recorder?.push(bytes);
+    if (this.#gate && !this.#watch) this.#tracker.push(bytes);
     const isAccepted = this.#watch?.push(bytes);
     this.#options.send(PacketKind.data, bytes);
     if (isAccepted === undefined) return;

@@ -19,10 +19,13 @@ export class Recorder {
 
   constructor({ match, origin, onExchange }: RecorderOptions) {
     this.requests = new RequestCollector((request) => this.#waiting.push(request));
-    this.#responses = new ResponseReader(() => this.#waiting[0]?.head.method, (response) => {
-      const request = this.#waiting.shift();
-      if (!request) return;
-      onExchange({ request: toRecordedRequest(request, { origin: origin(), match }), response });
+    this.#responses = new ResponseReader({
+      nextMethod: () => this.#waiting[0]?.head.method,
+      onResponse: (response) => {
+        const request = this.#waiting.shift();
+        if (!request) return;
+        onExchange({ request: toRecordedRequest(request, { origin: origin(), match }), response });
+      },
     });
   }
 

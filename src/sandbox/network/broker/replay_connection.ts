@@ -40,7 +40,7 @@ export class ReplayConnection {
   constructor(options: ReplayConnectionOptions) {
     this.#options = options;
     const requests = new RequestCollector((request) => this.#answer(request));
-    this.#gate = new RequestGate({ ...options, requests });
+    this.#gate = new RequestGate({ ...options, listeners: [requests], isIdle: () => true });
     options.send(PacketKind.opened);
   }
 

@@ -11,8 +11,14 @@ export interface RequestGateOptions {
    * @default all
    */
   readonly methods?: readonly string[] | undefined;
-  /** Receiver of the requests that pass. */
-  readonly requests?: RequestListener | undefined;
+  /** Receivers of the requests that pass. */
+  readonly listeners?: readonly RequestListener[] | undefined;
+  /**
+   * Returns whether all earlier requests have their responses, as a request for WebSocket needs.
+   *
+   * @default such requests are refused
+   */
+  readonly isIdle?: (() => boolean) | undefined;
 }
 
 const MAX_CHUNK_LINE = 18;
@@ -32,7 +38,6 @@ export class RequestGate {
   #state: "head" | "body" | "chunk" | "chunkEnd" | "trailer" | "upgrade" | "opaque" = "head";
   #bodyBytes = 0;
   #isChunked = false;
-  #requests = 0;
 
   constructor(options: RequestGateOptions) {
     this.#options = options;
@@ -122,11 +127,11 @@ export class RequestGate {
     if (methods && !methods.includes(head.method)) {
       throw new RequestError(`its method must be one of ${methods.join(", ")}: it is ${head.method}`);
     }
-    this.#requests++;
-    this.#options.requests?.onHead(head);
+    if (head.isUpgrade) this.#requireUpgradable(head);
+    this.#notify((listener) => listener.onHead(head));
     this.#isChunked = head.body === "chunked";
     this.#bodyBytes = head.body === "chunked" ? 0 : head.body;
-    if (head.isUpgrade) this.#beginUpgrade(head);
+    if (head.isUpgrade) this.#state = "upgrade";
     else if (this.#isChunked) this.#state = "chunk";
     else if (this.#bodyBytes > 0) this.#state = "body";
     else this.#endRequest();
@@ -134,22 +139,25 @@ export class RequestGate {
 
   #endRequest(): void {
     this.#state = "head";
-    this.#options.requests?.onEnd();
+    this.#notify((listener) => listener.onEnd());
   }
 
-  #beginUpgrade(head: RequestHead): void {
-    if (this.#requests > 1 || head.body !== 0 || head.method !== "GET") {
+  #notify(call: (listener: RequestListener) => void): void {
+    for (const listener of this.#options.listeners ?? []) call(listener);
+  }
+
+  #requireUpgradable({ body, method }: RequestHead): void {
+    if (body !== 0 || method !== "GET" || !this.#options.isIdle?.()) {
       throw new RequestError(
-        "a request for WebSocket must be the first of its connection, with GET and no body",
+        "a request for WebSocket must have GET and no body, and follow all earlier responses",
       );
     }
-    this.#state = "upgrade";
   }
 
   #takeBody(rest: Uint8Array): number {
     const count = Math.min(rest.length, this.#bodyBytes);
     this.#bodyBytes -= count;
-    this.#options.requests?.onBody(rest.subarray(0, count));
+    this.#notify((listener) => listener.onBody(rest.subarray(0, count)));
     if (this.#bodyBytes === 0 && this.#isChunked) this.#state = "chunkEnd";
     else if (this.#bodyBytes === 0) this.#endRequest();
     return count;

@@ -10,21 +10,37 @@ const CHUNK_LINE = /^([\da-f]{1,12})[\t ]*(?:;.*)?$/i;
 const FRAMING: readonly string[] = ["transfer-encoding", "content-length", "connection", "keep-alive"];
 const EMPTY = new Uint8Array(0);
 
+/** Options of {@linkcode ResponseReader}. */
+export interface ResponseReaderOptions {
+  /** Returns the method of the request that the next response belongs to. */
+  readonly nextMethod: () => string | undefined;
+  readonly onResponse: (response: RecordedResponse) => void;
+  /**
+   * False if only the ends of responses are of interest: bodies are then empty and may have any size.
+   *
+   * @default true
+   */
+  readonly keepsBodies?: boolean | undefined;
+}
+
 /** Reads the responses of a server whole. */
 export class ResponseReader {
-  readonly #nextMethod: () => string | undefined;
-  readonly #onResponse: (response: RecordedResponse) => void;
+  readonly #options: ResponseReaderOptions;
   #held: Uint8Array<ArrayBuffer> = EMPTY;
   #state: "head" | "length" | "chunk" | "chunkEnd" | "trailer" | "close" = "head";
+  #isChunked = false;
   #left = 0;
   #pieces: Uint8Array[] = [];
   #bytes = 0;
   #head: Omit<RecordedResponse, "body"> | undefined;
 
-  /** @param nextMethod Returns the method of the request that the next response belongs to. */
-  constructor(nextMethod: () => string | undefined, onResponse: (response: RecordedResponse) => void) {
-    this.#nextMethod = nextMethod;
-    this.#onResponse = onResponse;
+  constructor(options: ResponseReaderOptions) {
+    this.#options = options;
+  }
+
+  /** True before the first byte of a response. */
+  get isBetween(): boolean {
+    return this.#state === "head" && this.#held.length === 0;
   }
 
   /**
@@ -73,7 +89,7 @@ export class ResponseReader {
   }
 
   #begin(status: number, reason: string, headers: (readonly [string, string])[]): void {
-    const method = this.#nextMethod();
+    const method = this.#options.nextMethod();
     if (method === undefined) throw malformed("it answers no request");
     const value = (name: string) => headers.find(([each]) => each === name)?.[1];
     const isBodiless = method === "HEAD" || status === 204 || status === 304;
@@ -98,14 +114,7 @@ export class ResponseReader {
 
   #takeBody(rest: Uint8Array): number {
     const count = this.#state === "close" ? rest.length : Math.min(rest.length, this.#left);
-    this.#bytes += count;
-    if (this.#bytes > MAX_BODY_BYTES) {
-      throw new EgressError(
-        "EFBIG",
-        `a response has more than ${MAX_BODY_BYTES} bytes, which cannot be recorded`,
-      );
-    }
-    this.#pieces.push(rest.slice(0, count));
+    this.#keep(rest.subarray(0, count));
     if (this.#state === "close") return count;
     this.#left -= count;
     if (this.#left === 0 && this.#isChunked) this.#state = "chunkEnd";
@@ -113,7 +122,16 @@ export class ResponseReader {
     return count;
   }
 
-  #isChunked = false;
+  #keep(piece: Uint8Array): void {
+    if (this.#options.keepsBodies === false) return;
+    this.#bytes += piece.length;
+    this.#pieces.push(piece.slice());
+    if (this.#bytes <= MAX_BODY_BYTES) return;
+    throw new EgressError(
+      "EFBIG",
+      `a response has more than ${MAX_BODY_BYTES} bytes, which cannot be recorded`,
+    );
+  }
 
   #takeLine(rest: Uint8Array): number {
     const end = latin1(rest.subarray(0, 4096)).indexOf("\r\n");
@@ -137,7 +155,7 @@ export class ResponseReader {
   #finish(): void {
     this.#state = "head";
     this.#isChunked = false;
-    if (this.#head) this.#onResponse({ ...this.#head, body: joinAll(this.#pieces).toBase64() });
+    if (this.#head) this.#options.onResponse({ ...this.#head, body: joinAll(this.#pieces).toBase64() });
     this.#head = undefined;
     this.#pieces = [];
   }

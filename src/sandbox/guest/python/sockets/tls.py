@@ -230,6 +230,11 @@ class SSLSocket(_Secured, socket.socket):
             raise
         return self
 
+    @property
+    def _sslobj(self):
+        """The object with the methods of TLS, for libraries that look for it. None before the handshake."""
+        return None if self._handshake.result is None else self
+
     def _begin_if_connected(self):
         try:
             self.getpeername()
@@ -343,5 +348,6 @@ def set_alpn_protocols(self, alpn_protocols):
 for _class in (SSLObject, SSLSocket):
     _class.__module__ = "ssl"
     setattr(ssl, _class.__name__, _class)
+ssl.HAS_NEVER_CHECK_COMMON_NAME = True
 ssl.SSLContext.sslobject_class, ssl.SSLContext.sslsocket_class = SSLObject, SSLSocket
 ssl.SSLContext.wrap_bio, ssl.SSLContext.set_alpn_protocols = wrap_bio, set_alpn_protocols
