@@ -5,7 +5,7 @@ import { FIRST_ROWS, readTasks, type ReadTasksOptions } from "../../datasets/rea
 import type { Task } from "../../task.ts";
 import type { EnvFile } from "../../plugins/env_file.ts";
 import type { Profile } from "../../sandbox/profile/profile.ts";
-import type { CutScore } from "../../rollout/episode_score.ts";
+import type { CutScore } from "../../rollout/episode/episode_score.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import type { PlayedRun } from "../../rollout/run_record.ts";
 import type { TokenOptions } from "../../rollout/tokens/episode_writer.ts";
@@ -437,9 +437,10 @@ async function openTraining(flags: RolloutFlags, setup: TrainingSetup): Promise<
   const { tokens, stack } = setup;
   if (trainOut === undefined || tokens === undefined) return undefined;
   const { tokenizer } = tokens;
-  const onKept = (result: InteractionResult) => requireSameTokens(result, { out: trainOut, tokenizer });
-  const options = { resume, force, mayResume: true, source, onKept };
-  const file = stack.use(await TrainingFile.open(trainOut, options));
+  const onKeep = (result: InteractionResult) => requireSameTokens(result, { out: trainOut, tokenizer });
+  const file = stack.use(
+    await TrainingFile.open(trainOut, { resume, force, mayResume: true, source, onKeep }),
+  );
   return new TrainingRun(file, tokens);
 }
 

@@ -44,7 +44,7 @@ export interface EnvConfig {
   /**
    * Time limit of a block or call, in milliseconds.
    *
-   * @default 10_000, or 600_000 if `env` is "rlm", as the time of a block has that of its questions
+   * @default 10_000, or 600_000 if `env` is "rlm", as the time of a block includes its questions
    */
   readonly timeoutMs?: number | undefined;
   /** If true, blocks without a tag run in the env `python`. */
@@ -61,7 +61,7 @@ const DEFAULT_CALL_MS = 10_000;
 /** Tools that run in a session of each episode. */
 export interface ToolGroup {
   readonly specs: readonly ToolSpec[];
-  /** Returns the transform of one env for the named tools. */
+  /** Returns the transform of an env for the named tools. */
   makeTransform(options: Omit<ToolTransformOptions, "tools"> & { names: ReadonlySet<string> }): Transform;
 }
 

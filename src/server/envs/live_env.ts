@@ -285,7 +285,7 @@ export interface WorkspaceLeaseOptions {
 }
 
 /**
- * Sessions of one env, one at a time. A session can be acquired before the step that needs it, so that a step is
+ * Sessions of an env, one at a time. A session can be acquired before the step that needs it, so that a step is
  * refused before it has changed anything when none is free.
  */
 export class EnvSessions implements SessionPool, AsyncDisposable {
@@ -294,7 +294,7 @@ export class EnvSessions implements SessionPool, AsyncDisposable {
   readonly #waitMs: number | undefined;
   #session: LiveSession | undefined;
 
-  /** `waitMs` is the time to wait for a session; by default that of the server. */
+  /** `waitMs` is the time to wait for a session; by default the server's time. */
   constructor(sessions: SessionService, owner: string, options: { waitMs?: number } = {}) {
     this.#sessions = sessions;
     this.#owner = owner;

@@ -1,5 +1,5 @@
 /**
- * Examples of requests and responses of `/v1`. `/openapi.json` shows them; a test checks each with its schema.
+ * Examples of requests and responses of `/v1`. `/openapi.json` shows them; a test checks each with the schema.
  *
  * @module
  */
@@ -75,7 +75,7 @@ export const FILE_LIST = {
   ],
   total: 2,
 };
-/** Example of files: a text of one line. */
+/** Example of files: a text of a single line. */
 export const FILES = { files: { "data.txt": "MSAyIDMK" } };
 
 /** Example of a graded conversation. */
@@ -117,7 +117,7 @@ export const STEP_RESULT = {
   toolResults: [],
 };
 
-/** Example of a streamed step whose code asks. */
+/** Example of a streamed step with code that asks. */
 export const STEP_EVENTS = [
   `event: call\ndata: {"callId":"call_1","name":"llm_query","arguments":{"prompt":"6 times 7?","number":1,"turn":1}}\n\n`,
   `event: step\ndata: ${JSON.stringify(STEP_RESULT)}\n\n`,

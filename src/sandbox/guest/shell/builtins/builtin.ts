@@ -39,9 +39,9 @@ export interface ShellState {
   readonly isDash?: boolean;
   readonly errexitSafe?: boolean;
   inCondition: boolean;
-  /** Number of the virtual process: each subshell and substitution has one. */
+  /** Number of the virtual process: each subshell and substitution has a number. */
   readonly bashPid: number;
-  /** Number of the shell, which is that of its subshells too. */
+  /** Number of the shell, which its subshells have too. */
   readonly virtualPid: number;
 }
 
@@ -79,7 +79,7 @@ export interface BuiltinInterpreter extends ScriptInterpreter {
 export interface BuiltinCall {
   readonly name: string;
   readonly args: readonly string[];
-  /** Text in which each character is one byte. */
+  /** Text in which each character is a byte. */
   readonly stdin: string;
   readonly state: ShellState;
   readonly interpreter: BuiltinInterpreter;
@@ -100,7 +100,7 @@ export function complained(message: string, exitCode = 1): CommandOutput {
   return { stdout: "", stderr: `bash: ${message}\n`, exitCode };
 }
 
-/** Joins results. The exit code is that of the last one that failed. */
+/** Joins results. The exit code is the code of the last result that failed. */
 export function joined(results: readonly CommandOutput[]): CommandOutput {
   return {
     stdout: results.map(({ stdout }) => stdout).join(""),

@@ -71,7 +71,7 @@ export const sourceStdin: Builtin = async ({ name, args, stdin, state, interpret
   }
 };
 
-/** `cd` with more than one folder, which the engine would take for the first one. */
+/** `cd` with more than one folder, which the engine would take for the first folder. */
 export const refuseFolders: Builtin = ({ args }) => {
   const end = args.indexOf("--");
   const folders = args.filter((word, at) => word === "-" || !word.startsWith("-") || (end >= 0 && at > end));

@@ -122,7 +122,7 @@ function countsOf(text: string, shown: readonly string[]): number[] {
   });
 }
 
-/** `nproc`: the sandbox runs on one thread. */
+/** `nproc`: the sandbox runs on a single thread. */
 export const nproc: GnuCommand = (args, { print }) => {
   const options = parseOptions(args, "all:ignore=:help:version");
   if (options.operands.length > 0) throw new UsageError(`extra operand '${options.operands[0]}'`);
