@@ -24,7 +24,7 @@ import { delegatedGroup, MemoryGroup } from "./process/memory_cgroup.ts";
 import { SandboxProcess } from "./process/sandbox_process.ts";
 import { innermostProcess } from "./process/watchdog.ts";
 import { bootMounts } from "./profile/mounts.ts";
-import type { NetworkSettings } from "./profile/network.ts";
+import { type NetworkSettings, placeholdersOf } from "./profile/network.ts";
 import { loadProfile, type Profile } from "./profile/profile.ts";
 import { type CheckpointScope, profileScope } from "./checkpoint/checkpoint.ts";
 import { CheckpointCompressor } from "./checkpoint/compression.ts";
@@ -32,7 +32,7 @@ import { importKey, readHostKey } from "./checkpoint/host_key.ts";
 import type { AcquireOptions } from "./contract/pool.ts";
 import { Lease } from "./lease.ts";
 import type { NetworkTrial } from "./network/broker/egress_policy.ts";
-import { EgressBroker } from "./network/egress_broker.ts";
+import { type EgressBroker, openBroker } from "./network/egress_broker.ts";
 import { SessionNetwork } from "./network/session_network.ts";
 import { denoCommand } from "./process/deno_program.ts";
 import { type LinkSource, Session } from "./session.ts";
@@ -140,7 +140,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     this.#options = options;
     this.#compressor = options.compressor ?? new CheckpointCompressor();
     this.#broker = options.broker ??
-      new EgressBroker({ settings: options.profile.network, trial: options.networkTrial });
+      openBroker(options.profile, options.networkTrial);
     this.#image = parts.image;
   }
 
@@ -295,6 +295,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
       home,
       sessionsPerProcess,
       ...(network && { allowedHosts: network.allow }),
+      ...(network?.secrets && { environment: placeholdersOf(network) }),
       confine: confinePlan(this.profile, options),
     };
     const process = new SandboxProcess({

@@ -47,6 +47,7 @@ import magics from "../guest/python/notebook/magics.py" with { type: "text" };
 import pretty from "../guest/python/notebook/pretty.py" with { type: "text" };
 import { sha256 } from "../../hash.ts";
 import { guestName } from "../profile/guest_name.ts";
+import { placeholdersOf } from "../profile/network.ts";
 import type { Profile } from "../profile/profile.ts";
 import type { PyodideFiles } from "./pyodide.ts";
 import { widenCStack } from "./wasm/c_stack.ts";
@@ -138,7 +139,7 @@ export function plainImagePlan(
 }
 
 /** Returns what a profile adds to the plain image. */
-export function imageExtension({ name, preimports, preload }: Profile): ImageExtension {
+export function imageExtension({ name, preimports, preload, network }: Profile): ImageExtension {
   const sources = {
     bridge,
     signals,
@@ -183,7 +184,12 @@ export function imageExtension({ name, preimports, preload }: Profile): ImageExt
     magics,
     library_additions: libraryAdditions,
   };
-  const extension = { sources, preimports, profile: guestName(name) };
+  const extension = {
+    sources,
+    preimports,
+    profile: guestName(name),
+    ...(network?.secrets && { environment: placeholdersOf(network) }),
+  };
   if (!preload) return extension;
   return { ...extension, preload: { module: preload.module, source: preload.source } };
 }

@@ -29,7 +29,6 @@ Deno.test("parseProfile() refuses hosts and limits that a network cannot have", 
       [{ allow, maxBytes: 0 }, "network.maxBytes must be an integer from 1"],
       [{ allow, maxConnections: 257 }, "network.maxConnections must be an integer from 1 to 256"],
       [{ allow, timeoutMs: 0 }, "network.timeoutMs must be an integer from 1"],
-      [{ allow, secrets: {} }, "network.secrets is an unknown key"],
       [{ allow, record: "/a", replay: "/b" }, "network must have only one of 'record' and 'replay'"],
       [{ allow, record: "a.jsonl" }, "paths must be absolute"],
       [
