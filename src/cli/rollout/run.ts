@@ -160,6 +160,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     ? undefined
     : await describeFlags({ ...flags, ...(graderNames.length > 0 && { grader: graderNames }) }, {
       maxTurns,
+      profile,
       resolved,
       env,
     });
@@ -264,14 +265,20 @@ function requireRlm({ resume, branch, audit }: RolloutFlags, { name, hostTools }
 /** Describes a run with the defaults that depend on the env and the policy. */
 async function describeFlags(
   flags: RolloutFlags,
-  { maxTurns, ...run }: { maxTurns: number; resolved: ResolvedPolicy; env: EnvFile | undefined },
+  { maxTurns, profile, ...run }: {
+    maxTurns: number;
+    profile: Profile;
+    resolved: ResolvedPolicy;
+    env: EnvFile | undefined;
+  },
 ): Promise<PlayedRun> {
   const effective = {
     maxTurns,
     maxTokens: run.resolved.isServer ? flags.maxTokens ?? DEFAULT_MAX_TOKENS : flags.maxTokens,
     system: flags.system || systemOf(flags, run),
   };
-  return await describeRun({ flags: { ...flags }, effective, args: flags.args ?? [] });
+  const replay = profile.network?.replay;
+  return await describeRun({ flags: { ...flags }, effective, args: flags.args ?? [], replay });
 }
 
 /** Returns the default system message of a run, if any. */
