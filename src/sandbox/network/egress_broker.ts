@@ -5,7 +5,7 @@ import type { SecretValues } from "../profile/secret_values.ts";
 import { type Frame, FrameKind } from "../protocol.ts";
 import type { BrokerBoot, EgressPolicy, NetworkTrial } from "./broker/egress_policy.ts";
 import type { Exchange } from "./broker/exchange.ts";
-import type { EgressSecret } from "./broker/secret_guard.ts";
+import type { EgressSecret } from "./broker/egress_policy.ts";
 import { FixtureWriter, readFixtures } from "./fixtures.ts";
 
 /** Receiver of what the broker sends to a session. */

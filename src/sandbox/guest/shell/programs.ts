@@ -1,6 +1,7 @@
 import { defineCommand } from "./engine.ts";
 import type { Command } from "just-bash";
-import { latin1, type ShellFiles } from "./files.ts";
+import type { ShellFiles } from "./files.ts";
+import { latin1 } from "./script/byte_text.ts";
 import { type GnuCommand, UsageError } from "./gnu/command.ts";
 import { clock } from "./clock.ts";
 import { consoleScripts } from "./console_scripts.ts";

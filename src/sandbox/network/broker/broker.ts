@@ -13,7 +13,7 @@ import { decodePacket, decodeTarget, encodePacket, type Packet, PacketKind } fro
 import { EgressConnection, type EgressConnectionOptions } from "./egress_connection.ts";
 import type { BrokerBoot, EgressPolicy, NetworkTrial } from "./egress_policy.ts";
 import { type Exchange, ExchangeIndex, type ExchangeMatch } from "./exchange.ts";
-import type { EgressSecret } from "./secret_guard.ts";
+import type { EgressSecret } from "./egress_policy.ts";
 import { ReplayConnection } from "./replay_connection.ts";
 
 type ConnectionParts = Pick<EgressConnectionOptions, "host" | "port" | "rule" | "send" | "onEnd">;

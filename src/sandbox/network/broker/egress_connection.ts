@@ -14,7 +14,8 @@ import { GuardedResponses } from "./guarded_responses.ts";
 import { Recorder } from "./recorder.ts";
 import { RequestError } from "./request_head.ts";
 import { RequestGate } from "./request_gate.ts";
-import { type EgressSecret, SecretGuard } from "./secret_guard.ts";
+import type { EgressSecret } from "./egress_policy.ts";
+import { SecretGuard } from "./secret_guard.ts";
 import { ResponseTracker } from "./response_tracker.ts";
 import { ResponseWatch } from "./response_watch.ts";
 
