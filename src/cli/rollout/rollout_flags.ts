@@ -3,6 +3,8 @@ import type { TokenMode } from "../../rollout/tokens/turn_writers.ts";
 import type { SandboxFlags } from "../sandbox_options.ts";
 import type { BranchFlags } from "./branches.ts";
 import type { FileEnvFlags } from "./envs.ts";
+import type { FamilyFlags } from "./envs/families.ts";
+import type { ReasoningGymFlags } from "./envs/reasoning_gym.ts";
 import type { TauBenchFlags } from "./envs/tau_bench.ts";
 import type { WorkspaceFlags } from "./envs/workspace.ts";
 import type { GraderFlags } from "./graders.ts";
@@ -19,6 +21,8 @@ export interface RolloutFlags
     GraderFlags,
     TauBenchFlags,
     WorkspaceFlags,
+    Pick<FamilyFlags, "difficulty">,
+    ReasoningGymFlags,
     TransformFlags,
     ColumnFlags,
     FileEnvFlags,
