@@ -42,6 +42,7 @@ import { detectLayers, layerStates } from "../sandbox/process/layers.ts";
 import { type Layer, LAYERS } from "../sandbox/profile/schema.ts";
 import {
   announceMissingLayers,
+  clockOption,
   flagsOf,
   profileOption,
   requireLayers,
@@ -122,6 +123,7 @@ export function serveCommand(): Command {
     .option("--until-stdin-ends", "stop when stdin ends, and so with the process that started the server")
     .optionsGroup("Sandbox:")
     .addOption(profileOption().default("serve"))
+    .addOption(clockOption())
     .addOption(timeScaleOption().conflicts(["cluster", "nats"]))
     .addOption(
       new Option("--require-layer <name...>", "do not start without this isolation layer; all for every one")

@@ -5,27 +5,73 @@ import { loadKv, type NatsBucket } from "./nats/client.ts";
 import type { NatsPeer } from "./nats/nats_peer.ts";
 import { PEER_ID, TOKEN } from "./nats/subjects.ts";
 
+/** Load of a node, which its heartbeats have. */
+export interface NodeLoad {
+  /** Number of slots that wait for work. */
+  readonly free: number;
+  /** Number of sessions that callers of the cluster hold. */
+  readonly sessions: number;
+  /** True if it takes no new sessions. */
+  readonly draining: boolean;
+  /** Number of programs and commands that it has run for the cluster. */
+  readonly execs: number;
+  /** Number of messages that it has refused as they were invalid. */
+  readonly invalid: number;
+}
+
+/** Properties that a node shares with those that can continue its sessions. */
+export interface NodeHome {
+  readonly profile: {
+    readonly name: string;
+    /** SHA-256 of all its settings. */
+    readonly sha256: string;
+    readonly hostTools: boolean;
+    readonly shell: boolean;
+    readonly timeoutMs: number;
+    readonly memoryBytes: number;
+    readonly outputBytes: number;
+  };
+  /** SHA-256 of the bytes of the base image. */
+  readonly image: string;
+  /** Identifies the key of its checkpoints, and does not tell it. */
+  readonly key: string;
+}
+
+/** Properties of a node, which it publishes in the bucket of nodes. */
+export interface NodeProperties extends NodeLoad, NodeHome {
+  readonly id: string;
+  readonly version: string;
+  readonly host: string;
+  /** Number of sessions of its pool. */
+  readonly slots: number;
+  /** Unix time in milliseconds. */
+  readonly startedAt: number;
+}
+
+/** Heartbeat of a node. */
+export interface NodeBeat extends NodeLoad {
+  readonly id: string;
+  /** Number of its connections to NATS so far. */
+  readonly epoch: number;
+}
+
+/** Heartbeat of a caller. */
+export interface CallerBeat {
+  readonly id: string;
+  /** Number of its connections to NATS so far. */
+  readonly epoch: number;
+  /** Number of its calls that wait for a free slot. */
+  readonly waiting: number;
+}
+
 const count = z.int().nonnegative();
+const load = { free: count, sessions: count, draining: z.boolean(), execs: count, invalid: count };
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
 const id = z.string().regex(PEER_ID);
-
-const load = {
-  /** Number of slots that wait for work. */
-  free: count,
-  /** Number of sessions that callers of the cluster hold. */
-  sessions: count,
-  /** True if the node takes no new sessions. */
-  draining: z.boolean(),
-  /** Number of programs and commands that the node has run for the cluster. */
-  execs: count,
-  /** Number of messages that the node has refused as they were invalid. */
-  invalid: count,
-};
 
 const home = {
   profile: z.strictObject({
     name: z.string().regex(TOKEN),
-    /** SHA-256 of all settings of the profile. */
     sha256: hash,
     hostTools: z.boolean(),
     shell: z.boolean(),
@@ -33,43 +79,29 @@ const home = {
     memoryBytes: z.number(),
     outputBytes: z.number(),
   }),
-  /** SHA-256 of the bytes of the base image. */
   image: hash,
-  /** Identifies the key of the node's checkpoints, and does not tell the key. */
   key: hash,
 };
 /** Properties that a node shares with those that can continue its sessions. */
-export const nodeHomeSchema = z.strictObject(home);
-/** Properties that a node shares with those that can continue its sessions. */
-export type NodeHome = z.output<typeof nodeHomeSchema>;
-
-const nodePropertiesSchema = z.strictObject({
+export const nodeHomeSchema: z.core.$ZodType<NodeHome> = z.strictObject(home);
+const nodePropertiesSchema: z.core.$ZodType<NodeProperties> = z.strictObject({
   id,
   version: z.string().max(64),
   host: z.string().max(256),
   ...home,
-  /** Number of sessions of the node's pool. */
   slots: z.int().min(1),
   ...load,
-  /** Unix time in milliseconds. */
   startedAt: z.number(),
 });
-/** Properties of a node, which the node publishes in the bucket of nodes. */
-export type NodeProperties = z.output<typeof nodePropertiesSchema>;
 
-/** Number of a peer's connections to NATS so far. */
-const epoch = z.int();
 /** Heartbeat of a node. */
-export const nodeBeatSchema = z.strictObject({ id, epoch, ...load });
-/** Heartbeat of a node. */
-export type NodeBeat = z.output<typeof nodeBeatSchema>;
-/** Load of a node, which the node's heartbeats have. */
-export type NodeLoad = Omit<NodeBeat, "id" | "epoch">;
-
-/** Heartbeat of a caller, with the number of the calls that wait for a free slot. */
-export const callerBeatSchema = z.strictObject({ id, epoch, waiting: count });
+export const nodeBeatSchema: z.core.$ZodType<NodeBeat> = z.strictObject({ id, epoch: z.int(), ...load });
 /** Heartbeat of a caller. */
-export type CallerBeat = z.output<typeof callerBeatSchema>;
+export const callerBeatSchema: z.core.$ZodType<CallerBeat> = z.strictObject({
+  id,
+  epoch: z.int(),
+  waiting: count,
+});
 
 /** Milliseconds between two heartbeats. */
 export const BEAT_MS = 300;

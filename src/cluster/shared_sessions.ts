@@ -1,28 +1,27 @@
 import * as z from "zod";
 import { errorMessage, SandboxError } from "../errors.ts";
 import { parseUntrustedJson } from "../json.ts";
+import type { CheckpointEvery } from "../sandbox/contract/checkpoint.ts";
 import { everySchema, ownerSchema } from "./calls.ts";
 import { loadKv, type NatsBucket } from "./nats/client.ts";
 import type { NatsPeer } from "./nats/nats_peer.ts";
 import { SEAL_BYTES } from "./nats/seal.ts";
 import { SESSION_ID } from "./nats/subjects.ts";
-import { nodeHomeSchema } from "./nodes_bucket.ts";
-
-const recordSchema = z.strictObject({
-  /** SHA-256 that identifies the owner, or nothing. */
-  owner: ownerSchema,
-  /** Id on the present node. */
-  session: z.string().regex(SESSION_ID),
-  home: nodeHomeSchema,
-  /** Seed of the state at the start. */
-  seed: z.int().optional(),
-  every: everySchema,
-  /** Data that the server that opened the session has stored for other servers. */
-  settings: z.unknown(),
-});
+import { type NodeHome, nodeHomeSchema } from "./nodes_bucket.ts";
 
 /** Place and use of a shared session. */
-export type SharedRecord = z.output<typeof recordSchema>;
+export interface SharedRecord {
+  /** SHA-256 that identifies its owner, or nothing. */
+  readonly owner: string;
+  /** Id on its present node. */
+  readonly session: string;
+  readonly home: NodeHome;
+  /** Seed of the state at its start. */
+  readonly seed?: number | undefined;
+  readonly every?: CheckpointEvery | undefined;
+  /** Data that the server that opened it has stored for other servers. */
+  readonly settings: unknown;
+}
 
 /** A record as it was read. */
 export interface SharedEntry {
@@ -30,6 +29,15 @@ export interface SharedEntry {
   /** Number of its last change. */
   readonly revision: number;
 }
+
+const recordSchema: z.core.$ZodType<SharedRecord> = z.strictObject({
+  owner: ownerSchema,
+  session: z.string().regex(SESSION_ID),
+  home: nodeHomeSchema,
+  seed: z.int().optional(),
+  every: everySchema,
+  settings: z.unknown(),
+});
 
 /** Milliseconds after the last change after which a record disappears. */
 const RECORD_TTL_MS = 7 * 24 * 3_600_000;

@@ -9,15 +9,10 @@ const MAX_RECORD_BYTES = 4 * 1024 * 1024;
 const setting = z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.string())]);
 
 const playedRun = z.object({
-  /** Time in ISO format. */
   startedAt: z.string(),
-  /** Version of Paddock. */
   paddock: z.string(),
-  /** Command line, without users, passwords and queries in addresses. */
   command: z.string(),
-  /** Options that change what an episode is, by name. */
   settings: z.record(z.string(), setting),
-  /** Files of the tasks; empty for stdin and for tasks that are no file. */
   data: z.array(z.object({ path: z.string(), bytes: z.number(), sha256: z.string() })),
 });
 
@@ -27,10 +22,24 @@ const runRecord = z.object({ format: z.literal(RUN_RECORD_FORMAT), runs: z.array
 export type RunSetting = z.output<typeof setting>;
 
 /** A run over tasks, as started. */
-export type PlayedRun = z.output<typeof playedRun>;
+export interface PlayedRun {
+  /** Time in ISO format. */
+  readonly startedAt: string;
+  /** Version of Paddock. */
+  readonly paddock: string;
+  /** Command line, without users, passwords and queries in addresses. */
+  readonly command: string;
+  /** Options that change what an episode is, by name. */
+  readonly settings: Readonly<Record<string, RunSetting>>;
+  /** Files of the tasks; empty for stdin and for tasks that are no file. */
+  readonly data: readonly { readonly path: string; readonly bytes: number; readonly sha256: string }[];
+}
 
 /** Records of the runs of a file of episodes: the first run, and the runs that continued it. */
-export type RunRecord = z.output<typeof runRecord>;
+export interface RunRecord {
+  readonly format: typeof RUN_RECORD_FORMAT;
+  readonly runs: readonly PlayedRun[];
+}
 
 /** Returns the path of the record of a file of episodes. */
 export function runRecordPath(path: string): string {

@@ -1,8 +1,10 @@
 import type { CutScore } from "../../rollout/episode/episode_score.ts";
 import type { TokenMode } from "../../rollout/tokens/turn_writers.ts";
+import type { RewardAuditOptions } from "../../transforms/reward_audit.ts";
 import type { SandboxFlags } from "../sandbox_options.ts";
 import type { BranchFlags } from "./branches.ts";
 import type { FileEnvFlags } from "./envs.ts";
+import type { HarborFlags } from "./envs/harbor.ts";
 import type { FamilyFlags } from "./envs/families.ts";
 import type { ReasoningGymFlags } from "./envs/reasoning_gym.ts";
 import type { TauBenchFlags } from "./envs/tau_bench.ts";
@@ -21,6 +23,7 @@ export interface RolloutFlags
     GraderFlags,
     TauBenchFlags,
     WorkspaceFlags,
+    HarborFlags,
     Pick<FamilyFlags, "difficulty">,
     ReasoningGymFlags,
     TransformFlags,
@@ -36,6 +39,8 @@ export interface RolloutFlags
   /** Values of `--grader`, such as `gsm8k=0.8`. */
   grader?: readonly string[];
   cutScore: CutScore;
+  /** What an audit of hacks does. Without a value, nothing is audited. */
+  audit?: NonNullable<RewardAuditOptions["onHack"]>;
   model?: string;
   temperature?: number;
   maxTokens?: number;

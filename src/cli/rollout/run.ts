@@ -6,11 +6,21 @@ import { requireTrainable } from "../../rollout/tokens/require_trainable.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
 import { resolveTokenizer, toInputPath } from "../input.ts";
 import { resolveBranches } from "./branches.ts";
-import { DEFAULT_MAX_TURNS, ENVS, fileEnvKind, openEnvFile, PYTHON_SYSTEM, RLM_ENV } from "./envs.ts";
+import {
+  DEFAULT_MAX_TURNS,
+  ENVS,
+  fileEnvKind,
+  type MakeEnv,
+  openEnvFile,
+  PYTHON_SYSTEM,
+  RLM_ENV,
+} from "./envs.ts";
 import { isPluginPath, openTransforms } from "./plugins.ts";
 import { openTools } from "./tools.ts";
 import { chooseGraders, DEFAULT_GRADER, openGraders } from "./graders.ts";
 import { createLazyPool, prepareImage, resolveProfile } from "../sandbox_options.ts";
+import { RewardAudit, type RewardAuditOptions } from "../../transforms/reward_audit.ts";
+import { TransformedEnv } from "../../transforms/transformed_env.ts";
 import { lookUp } from "../options.ts";
 import { announceFiles, requireTasks } from "./task_check.ts";
 import { playTasks } from "./task_run.ts";
@@ -26,6 +36,7 @@ import { openReasoningGym, REASONING_GYM } from "./envs/reasoning_gym.ts";
 import { openTauBench, TAU_BENCH } from "./envs/tau_bench.ts";
 import { openTraining, tokenOptionsOf } from "./training_file.ts";
 import { rethrowAsUsageError, UsageError } from "../cli_errors.ts";
+import { HARBOR_ENV, openHarbor } from "./envs/harbor.ts";
 import { withTimeScale } from "../time_scale.ts";
 import { openWorkspaces, WORKSPACE_ENV } from "./envs/workspace.ts";
 import { currentIo } from "../io.ts";
@@ -94,11 +105,15 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   const reasoningGym = flags.env === REASONING_GYM
     ? await openReasoningGym(flags, { sessions: poolSize, stack, signal })
     : undefined;
+  const harbor = flags.env === HARBOR_ENV
+    ? await openHarbor(flags, { sessions: concurrency, stack, signal })
+    : undefined;
   if (flags.tasks !== undefined) {
     const columns = columnsOf(flags);
     await requireTasks(flags.tasks, { split, limit, columns, answerReader: answerReaderOf(flags) });
   }
-  const tasks = tauBench?.tasks ?? workspace?.tasks ?? flags.tasks ?? (family ?? reasoningGym)?.tasks ?? [];
+  const tasks = tauBench?.tasks ?? workspace?.tasks ?? harbor?.tasks ?? flags.tasks ??
+    (family ?? reasoningGym)?.tasks ?? [];
   const { cacheDir, reset: resetMode } = flags;
   const pool = createLazyPool({ profile, size: poolSize, cacheDir, stack, resetMode });
   const env = builtIn === undefined
@@ -133,6 +148,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     parser,
     tauBench,
     workspace,
+    harbor,
     timeoutMs,
     runUnlabeled,
     runThoughts,
@@ -144,6 +160,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     ? undefined
     : await describeFlags({ ...flags, ...(graderNames.length > 0 && { grader: graderNames }) }, {
       maxTurns,
+      profile,
       resolved,
       env,
     });
@@ -198,7 +215,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     timeScale: profile.timeScale,
     onTask: resolved.onTask,
     onEpisode: (trajectory) => family?.record(trajectory),
-    makeEnv,
+    makeEnv: flags.audit === undefined ? makeEnv : withAudit(makeEnv, flags.audit),
     signal,
     stdout,
     stderr: currentIo().stderr,
@@ -221,18 +238,24 @@ function requireShell(env: string, { name, shell }: Profile): void {
   );
 }
 
+/** Returns a function that makes envs whose episodes are audited. */
+function withAudit(makeEnv: MakeEnv, onHack: NonNullable<RewardAuditOptions["onHack"]>): MakeEnv {
+  return async (task, resumed) =>
+    new TransformedEnv(await makeEnv(task, resumed), [new RewardAudit({ onHack })]);
+}
+
 /**
  * Checks the flags of a run of recursive language models.
  *
  * @throws {UsageError} if the code cannot ask, or the episodes cannot be continued.
  */
-function requireRlm({ resume, branch }: RolloutFlags, { name, hostTools }: Profile): void {
+function requireRlm({ resume, branch, audit }: RolloutFlags, { name, hostTools }: Profile): void {
   if (!hostTools) {
     throw new UsageError(
       `Cannot play env '${RLM_ENV}' as profile '${name}' must have 'hostTools': give --profile tools`,
     );
   }
-  const flag = resume ? "--resume" : branch ? "--branch" : undefined;
+  const flag = resume ? "--resume" : branch ? "--branch" : audit ? "--audit" : undefined;
   if (flag === undefined) return;
   throw new UsageError(
     `Cannot play env '${RLM_ENV}' with ${flag} as its questions are rows of their own: remove it`,
@@ -242,14 +265,20 @@ function requireRlm({ resume, branch }: RolloutFlags, { name, hostTools }: Profi
 /** Describes a run with the defaults that depend on the env and the policy. */
 async function describeFlags(
   flags: RolloutFlags,
-  { maxTurns, ...run }: { maxTurns: number; resolved: ResolvedPolicy; env: EnvFile | undefined },
+  { maxTurns, profile, ...run }: {
+    maxTurns: number;
+    profile: Profile;
+    resolved: ResolvedPolicy;
+    env: EnvFile | undefined;
+  },
 ): Promise<PlayedRun> {
   const effective = {
     maxTurns,
     maxTokens: run.resolved.isServer ? flags.maxTokens ?? DEFAULT_MAX_TOKENS : flags.maxTokens,
     system: flags.system || systemOf(flags, run),
   };
-  return await describeRun({ flags: { ...flags }, effective, args: flags.args ?? [] });
+  const replay = profile.network?.replay;
+  return await describeRun({ flags: { ...flags }, effective, args: flags.args ?? [], replay });
 }
 
 /** Returns the default system message of a run, if any. */

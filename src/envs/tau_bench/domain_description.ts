@@ -1,19 +1,36 @@
 import * as z from "zod";
-import type { ToolInfo } from "../tool_user_env.ts";
+import type { ToolInfo, ToolUserAction } from "../tool_user_env.ts";
+
+/** Task as its domain defines it. */
+export interface DomainTask {
+  readonly user_id: string;
+  readonly instruction: string;
+  /** Expected actions, with Python's own text of the arguments. */
+  readonly actions: readonly (ToolUserAction & { readonly kwargsText: string })[];
+  /** Texts that the agent must tell the user. */
+  readonly outputs: readonly string[];
+}
+
+/** Description of a domain. */
+export interface DomainDescription {
+  readonly tools_info: readonly ToolInfo[];
+  readonly wiki: string;
+  readonly rules: readonly string[];
+  readonly terminate_tools: readonly string[];
+  /** Tasks of each split. */
+  readonly tasks: Readonly<Record<string, readonly DomainTask[]>>;
+}
 
 const actionSchema = z.object({ name: z.string(), kwargs: z.string() }).transform(({ name, kwargs }) => ({
   name,
   kwargs: z.record(z.string(), z.unknown()).parse(JSON.parse(kwargs)),
-  /** Python's own text of the arguments. */
   kwargsText: kwargs,
 }));
 
-const taskSchema = z.object({
+const taskSchema: z.core.$ZodType<DomainTask> = z.object({
   user_id: z.string(),
   instruction: z.string(),
-  /** Expected actions. */
   actions: z.array(actionSchema),
-  /** Texts that the agent must tell the user. */
   outputs: z.array(z.string()),
 });
 
@@ -26,21 +43,14 @@ const toolShape = z.object({
   }),
 });
 
-/** Task as its domain defines it. */
-export type DomainTask = z.output<typeof taskSchema>;
-
 /** Accepts a tool unchanged: chat templates show all its keys, unknown ones too, in their order. */
 const toolSchema = z.custom<ToolInfo>((value) => toolShape.safeParse(value).success, "must be a tool");
 
 /** Schema of a domain's description. */
-export const descriptionSchema = z.object({
+export const descriptionSchema: z.core.$ZodType<DomainDescription> = z.object({
   tools_info: z.array(toolSchema),
   wiki: z.string(),
   rules: z.array(z.string()),
   terminate_tools: z.array(z.string()),
-  /** Tasks of each split. */
   tasks: z.record(z.string(), z.array(taskSchema)),
 });
-
-/** Description of a domain. */
-export type DomainDescription = z.output<typeof descriptionSchema>;

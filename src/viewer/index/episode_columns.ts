@@ -139,6 +139,13 @@ export const EPISODE_COLUMNS = {
     csv: "tool_statuses",
     filter: { parameter: "tool", label: "Tool status", when: "always" },
   },
+  /** Kinds of hacks that an audit has found. */
+  hacks: {
+    store: "set",
+    read: ({ info }) => new Set(listOf(fieldsOf(info)?.hacks).map((hack) => textOf(fieldsOf(hack)?.kind))),
+    csv: "hacks",
+    filter: { parameter: "hack", label: "Hack", when: "several" },
+  },
   durationMs: {
     store: "f64",
     read: {

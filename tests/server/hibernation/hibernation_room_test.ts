@@ -287,8 +287,7 @@ Deno.test("HibernationStore.adopt() takes sessions of the directory above a limi
 Deno.test("a session that hibernates takes memory for its client's tools, also when its state is in the directory", async () => {
   await withDirectory(async (directory) => {
     const properties = Object.fromEntries(Array.from({ length: 4000 }, (_, at) => [`p${at}`, {}]));
-    const parameters = { type: "object", properties };
-    const tools = [{ name: "search", description: "", parameters, timeoutMs: 1_000 }];
+    const tools = [{ name: "search", description: "", parameters: { type: "object", properties } }];
     const withTools = (digit: string) => () => ({ ...describe(digit)(), tools });
     const store = new HibernationStore({ bytes: 3_000_000, directory });
     const state = await store.put("", await checkpointOf(2_500_000), { describe: withTools("a") });
