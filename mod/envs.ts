@@ -47,7 +47,7 @@ export {
   type FileStep,
 } from "../src/plugins/env_file.ts";
 export { pythonEnvFile, type PythonEnvFileOptions } from "../src/plugins/python/python_env.ts";
-export { fileEnv, type FileEnvOptions } from "../src/rollout/file_env.ts";
+export { fileEnv, type FileEnvOptions } from "../src/rollout/envs/file_env.ts";
 export {
   type AnswerSubCall,
   isRecursiveEnv,
@@ -78,7 +78,7 @@ export {
 export { Curriculum, type CurriculumOptions, type CurriculumState } from "../src/families/curriculum.ts";
 export { FAMILY_NAMES, type FamilyName, MAX_DIFFICULTY } from "../src/families/names.ts";
 export { familyTasks, type FamilyTasksOptions, type Split } from "../src/families/tasks.ts";
-export { makeEnv, type MakeEnvOptions } from "../src/rollout/family_env.ts";
+export { makeEnv, type MakeEnvOptions } from "../src/rollout/envs/family_env.ts";
 export {
   ReasoningGym,
   type ReasoningGymOptions,

@@ -80,4 +80,4 @@ export {
   type MLGymOptions,
   mlgymTransforms,
   type MLGymTransformsOptions,
-} from "../src/rollout/make_mlgym.ts";
+} from "../src/rollout/envs/make_mlgym.ts";

@@ -14,7 +14,7 @@ const NO_OPTIONS: Readonly<Record<string, string>> = {
   ...of("a definition, which may have more than its contract", "ResetModule", "StateToMessage"),
   ...of("parts that other code makes", "Lease", "RemoteLease", "Sandbox", "Session", "StateDirectory"),
   ...of("parts that other code makes", "ClusterNode", "TauBenchDomain", "TauBenchEnv", "Workspace"),
-  ...of("parts that other code makes", "WorkspaceEvaluator", "HttpServer"),
+  ...of("parts that other code makes", "WorkspaceEvaluator", "HttpServer", "ReasoningGym"),
   ...of("options of an error, with those of JavaScript", "PolicyError", "CheckpointError", "GuestFileError"),
   ...of("options of an error, with those of JavaScript", "PoolFullError", "RequestError", "PythonFileError"),
   ...of("options of an error, with those of JavaScript", "StateDirectoryError", "WaitingExecError"),

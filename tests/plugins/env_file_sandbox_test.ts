@@ -8,7 +8,7 @@ import { messageText } from "../../src/message.ts";
 import { type EnvFile, envFile } from "../../src/plugins/env_file.ts";
 import { pythonEnvFile } from "../../src/plugins/python/python_env.ts";
 import { scriptedPolicy } from "../../src/policy/scripted.ts";
-import { fileEnv } from "../../src/rollout/file_env.ts";
+import { fileEnv } from "../../src/rollout/envs/file_env.ts";
 import { rollout } from "../../src/rollout/rollout.ts";
 import type { Trajectory } from "../../src/rollout/trajectory.ts";
 import { SandboxPool } from "../../src/sandbox/pool.ts";

@@ -5,7 +5,7 @@ import type { Step } from "../../src/envs/env.ts";
 import { EnvError } from "../../src/errors.ts";
 import { type TransformFile, transformFile } from "../../src/plugins/transform_file.ts";
 import { exactMatch } from "../../src/rewards/text_match.ts";
-import { makeChatEnv } from "../../src/rollout/make_chat_env.ts";
+import { makeChatEnv } from "../../src/rollout/envs/make_chat_env.ts";
 import { detectLayers } from "../../src/sandbox/process/layers.ts";
 import type { Task } from "../../src/task.ts";
 import { tool } from "../../src/tools/tool.ts";

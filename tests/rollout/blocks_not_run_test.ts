@@ -4,7 +4,7 @@ import { SummaryTable } from "../../src/cli/rollout/report/summary_table.ts";
 import { formatTranscript } from "../../src/cli/transcript.ts";
 import { scriptedPolicy } from "../../src/policy/scripted.ts";
 import { parseInteraction, toInteractionResult } from "../../src/rollout/interaction_result.ts";
-import { makeChatEnv } from "../../src/rollout/make_chat_env.ts";
+import { makeChatEnv } from "../../src/rollout/envs/make_chat_env.ts";
 import { rollout } from "../../src/rollout/rollout.ts";
 import { parseTrajectory } from "../../src/rollout/trajectory_schema.ts";
 import { describeBlocksNotRun } from "../../src/tools/code_blocks/blocks_not_run.ts";

@@ -7,7 +7,7 @@ import { EnvError } from "../../src/errors.ts";
 import { History } from "../../src/history.ts";
 import { messageText } from "../../src/message.ts";
 import { scriptedPolicy } from "../../src/policy/scripted.ts";
-import { mlgymTransforms, type MLGymTransformsOptions } from "../../src/rollout/make_mlgym.ts";
+import { mlgymTransforms, type MLGymTransformsOptions } from "../../src/rollout/envs/make_mlgym.ts";
 import { rollout } from "../../src/rollout/rollout.ts";
 import { mlgymRecordOf } from "../../src/transforms/mlgym/mlgym_record.ts";
 import { TransformedEnv } from "../../src/transforms/transformed_env.ts";

@@ -3,6 +3,7 @@ import type { Grader } from "../../../rewards/grader.ts";
 import { rethrowAsUsageError, UsageError } from "../../cli_errors.ts";
 import { announceBuild, cacheDirectory } from "../../sandbox_options.ts";
 import { FAMILY_TASKS, type GeneratedTasks } from "./families.ts";
+import { isJsonObject } from "../../../json.ts";
 
 /** Name of the env. */
 export const REASONING_GYM = "reasoning-gym";
@@ -68,9 +69,7 @@ function parseConfig(text: string | undefined): Record<string, unknown> | undefi
   } catch {
     value = undefined; // reported below
   }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-    return value as Record<string, unknown>;
-  }
+  if (isJsonObject(value)) return value;
   throw new UsageError(
     `Cannot open a data set as --data-set-config must be a JSON object: current value is '${text}'`,
   );

@@ -4,7 +4,7 @@ import { loadAgentConfig } from "../../../envs/workspace/config/load_agent.ts";
 import { loadWorkspaceTask } from "../../../envs/workspace/config/load_task.ts";
 import { workspaceEnvTask } from "../../../envs/workspace/workspace_env.ts";
 import { Workspaces } from "../../../envs/workspace/workspaces.ts";
-import { mlgymEnv } from "../../../rollout/make_mlgym.ts";
+import { mlgymEnv } from "../../../rollout/envs/make_mlgym.ts";
 import type { Task } from "../../../task.ts";
 import type { RewardAt } from "../../../transforms/mlgym/mlgym_reward_assignment.ts";
 import { announceBuild, cacheDirectory } from "../../sandbox_options.ts";

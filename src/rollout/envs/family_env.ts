@@ -1,10 +1,10 @@
-import type { Tokenizer } from "../chat/tokenizer.ts";
-import { requireKnownOptions } from "../options.ts";
-import type { Env } from "../envs/env.ts";
-import { OwningEnv } from "../envs/owning_env.ts";
-import { EnvError } from "../errors.ts";
-import type { Family, ToolEpisode } from "../families/family.ts";
-import { FAMILIES } from "../families/registry.ts";
+import type { Tokenizer } from "../../chat/tokenizer.ts";
+import { requireKnownOptions } from "../../options.ts";
+import type { Env } from "../../envs/env.ts";
+import { OwningEnv } from "../../envs/owning_env.ts";
+import { EnvError } from "../../errors.ts";
+import type { Family, ToolEpisode } from "../../families/family.ts";
+import { FAMILIES } from "../../families/registry.ts";
 import {
   type FamilyTasksOptions,
   generateProblem,
@@ -12,19 +12,23 @@ import {
   promptOf,
   requireFamily,
   taskMaker,
-} from "../families/tasks.ts";
-import { type EpisodeCheckpoint, type EpisodeCopyOptions, refuseCheckpoint } from "../episode_checkpoint.ts";
-import { family as familyGrader, toScore } from "../rewards/family.ts";
-import type { Grader } from "../rewards/grader.ts";
-import type { SessionLease, SessionPool } from "../sandbox/contract/pool.ts";
-import { SandboxPool } from "../sandbox/pool.ts";
-import { loadProfile } from "../sandbox/profile/profile.ts";
-import type { Task } from "../task.ts";
-import type { ToolCallParser } from "../tools/parsers/tool_call_parser.ts";
-import type { Tool } from "../tools/tool.ts";
-import { GradeEpisode } from "../transforms/grade_episode.ts";
-import { ToolTransform } from "../transforms/tool_transform.ts";
-import type { Transform } from "../transforms/transform.ts";
+} from "../../families/tasks.ts";
+import {
+  type EpisodeCheckpoint,
+  type EpisodeCopyOptions,
+  refuseCheckpoint,
+} from "../../episode_checkpoint.ts";
+import { family as familyGrader, toScore } from "../../rewards/family.ts";
+import type { Grader } from "../../rewards/grader.ts";
+import type { SessionLease, SessionPool } from "../../sandbox/contract/pool.ts";
+import { SandboxPool } from "../../sandbox/pool.ts";
+import { loadProfile } from "../../sandbox/profile/profile.ts";
+import type { Task } from "../../task.ts";
+import type { ToolCallParser } from "../../tools/parsers/tool_call_parser.ts";
+import type { Tool } from "../../tools/tool.ts";
+import { GradeEpisode } from "../../transforms/grade_episode.ts";
+import { ToolTransform } from "../../transforms/tool_transform.ts";
+import type { Transform } from "../../transforms/transform.ts";
 import { makeChatEnv, type MakeChatEnvOptions } from "./make_chat_env.ts";
 
 /** Options of {@linkcode makeEnv}. */

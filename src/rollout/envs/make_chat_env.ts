@@ -1,15 +1,15 @@
-import type { Tokenizer } from "../chat/tokenizer.ts";
-import { ChatEnv } from "../envs/chat_env.ts";
-import type { Env } from "../envs/env.ts";
-import type { Grader } from "../rewards/grader.ts";
-import type { FileTransforms } from "../plugins/transform_file.ts";
-import { EndOnFinalReply } from "../transforms/end_episode.ts";
-import { GradeEpisode } from "../transforms/grade_episode.ts";
-import { IncrementalTokenizer } from "../transforms/incremental_tokenizer.ts";
-import { PythonInterpreter, type PythonInterpreterOptions } from "../transforms/python_interpreter.ts";
-import { StepCounter } from "../transforms/step_counter.ts";
-import type { Transform } from "../transforms/transform.ts";
-import { TransformedEnv } from "../transforms/transformed_env.ts";
+import type { Tokenizer } from "../../chat/tokenizer.ts";
+import { ChatEnv } from "../../envs/chat_env.ts";
+import type { Env } from "../../envs/env.ts";
+import type { Grader } from "../../rewards/grader.ts";
+import type { FileTransforms } from "../../plugins/transform_file.ts";
+import { EndOnFinalReply } from "../../transforms/end_episode.ts";
+import { GradeEpisode } from "../../transforms/grade_episode.ts";
+import { IncrementalTokenizer } from "../../transforms/incremental_tokenizer.ts";
+import { PythonInterpreter, type PythonInterpreterOptions } from "../../transforms/python_interpreter.ts";
+import { StepCounter } from "../../transforms/step_counter.ts";
+import type { Transform } from "../../transforms/transform.ts";
+import { TransformedEnv } from "../../transforms/transformed_env.ts";
 
 /** Options of {@linkcode makeChatEnv}. */
 export interface MakeChatEnvOptions {

@@ -1,24 +1,24 @@
-import { pickKnownOptions, requireKnownOptions } from "../options.ts";
-import { loadTokenizer } from "../chat/load_tokenizer.ts";
-import type { Tokenizer } from "../chat/tokenizer.ts";
-import { OwningEnv } from "../envs/owning_env.ts";
-import type { AgentConfig } from "../envs/workspace/agent_config.ts";
-import { loadAgentConfig } from "../envs/workspace/config/load_agent.ts";
-import { loadWorkspaceTask } from "../envs/workspace/config/load_task.ts";
-import type { WorkspaceTask } from "../envs/workspace/task.ts";
-import { WorkspaceEnv, type WorkspaceEnvOptions } from "../envs/workspace/workspace_env.ts";
-import { Workspaces, type WorkspacesOptions } from "../envs/workspace/workspaces.ts";
-import { ConditionalSkip } from "../transforms/conditional_skip.ts";
-import { IsolateCodeBlock } from "../transforms/mlgym/isolate_code_block.ts";
-import { MessageToHistory } from "../transforms/mlgym/message_to_history.ts";
-import { mlgymRecordOf } from "../transforms/mlgym/mlgym_record.ts";
-import { MLGymRewardAssignment, type RewardAt } from "../transforms/mlgym/mlgym_reward_assignment.ts";
-import { ResetModule } from "../transforms/mlgym/reset_module.ts";
-import { ReadState, StateToMessage } from "../transforms/mlgym/state_to_message.ts";
-import { TaskSampler } from "../transforms/mlgym/task_sampler.ts";
-import { TemplateTransform } from "../transforms/mlgym/template_transform.ts";
-import type { Transform } from "../transforms/transform.ts";
-import { TransformedEnv } from "../transforms/transformed_env.ts";
+import { pickKnownOptions, requireKnownOptions } from "../../options.ts";
+import { loadTokenizer } from "../../chat/load_tokenizer.ts";
+import type { Tokenizer } from "../../chat/tokenizer.ts";
+import { OwningEnv } from "../../envs/owning_env.ts";
+import type { AgentConfig } from "../../envs/workspace/agent_config.ts";
+import { loadAgentConfig } from "../../envs/workspace/config/load_agent.ts";
+import { loadWorkspaceTask } from "../../envs/workspace/config/load_task.ts";
+import type { WorkspaceTask } from "../../envs/workspace/task.ts";
+import { WorkspaceEnv, type WorkspaceEnvOptions } from "../../envs/workspace/workspace_env.ts";
+import { Workspaces, type WorkspacesOptions } from "../../envs/workspace/workspaces.ts";
+import { ConditionalSkip } from "../../transforms/conditional_skip.ts";
+import { IsolateCodeBlock } from "../../transforms/mlgym/isolate_code_block.ts";
+import { MessageToHistory } from "../../transforms/mlgym/message_to_history.ts";
+import { mlgymRecordOf } from "../../transforms/mlgym/mlgym_record.ts";
+import { MLGymRewardAssignment, type RewardAt } from "../../transforms/mlgym/mlgym_reward_assignment.ts";
+import { ResetModule } from "../../transforms/mlgym/reset_module.ts";
+import { ReadState, StateToMessage } from "../../transforms/mlgym/state_to_message.ts";
+import { TaskSampler } from "../../transforms/mlgym/task_sampler.ts";
+import { TemplateTransform } from "../../transforms/mlgym/template_transform.ts";
+import type { Transform } from "../../transforms/transform.ts";
+import { TransformedEnv } from "../../transforms/transformed_env.ts";
 
 /** Options of {@linkcode mlgymEnv}. */
 export interface MLGymEnvOptions extends MLGymOptions, Pick<WorkspaceEnvOptions, "timeoutMs" | "silenceMs"> {

@@ -1,11 +1,11 @@
-import { requireKnownOptions } from "../options.ts";
-import type { Env } from "../envs/env.ts";
-import type { EnvFile } from "../plugins/env_file.ts";
-import { makeFileEnvParts } from "../plugins/file_env_parts.ts";
-import type { Grader } from "../rewards/grader.ts";
-import type { SessionPool } from "../sandbox/contract/pool.ts";
-import type { CodeToolNames } from "../tools/code_mode/python_names.ts";
-import type { ToolCallParser } from "../tools/parsers/tool_call_parser.ts";
+import { requireKnownOptions } from "../../options.ts";
+import type { Env } from "../../envs/env.ts";
+import type { EnvFile } from "../../plugins/env_file.ts";
+import { makeFileEnvParts } from "../../plugins/file_env_parts.ts";
+import type { Grader } from "../../rewards/grader.ts";
+import type { SessionPool } from "../../sandbox/contract/pool.ts";
+import type { CodeToolNames } from "../../tools/code_mode/python_names.ts";
+import type { ToolCallParser } from "../../tools/parsers/tool_call_parser.ts";
 import { makeChatEnv, type MakeChatEnvOptions } from "./make_chat_env.ts";
 
 /** Options of {@linkcode fileEnv}. */
