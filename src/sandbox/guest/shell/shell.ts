@@ -45,6 +45,8 @@ export interface ShellParts {
   readonly outputBytes: number;
 }
 
+/** Folder that Emscripten makes for a user that the sandbox does not have. */
+const EMSCRIPTEN_HOME = "/home/web_user";
 /** Device number of `/dev/zero`, which Emscripten does not have. */
 const ZERO_DEVICE = 1 << 8 | 5;
 const VARIABLES = {
@@ -151,6 +153,7 @@ export class Shell {
   /** Adds the commands as files, so that `which` and `ls` find them, and `/dev/zero`. */
   #addFiles(): void {
     const { fs } = this.#parts;
+    if (fs.readdir("/home").includes("web_user")) fs.rmdir(EMSCRIPTEN_HOME);
     mountCommands(fs, [...this.#engine.commandNames, ...BUILTIN_FILES]);
     fs.registerDevice(ZERO_DEVICE, {
       read: (_stream, buffer, offset, length) => (buffer.fill(0, offset, offset + length), length),
