@@ -9,6 +9,7 @@ import { compareCommand } from "./commands/compare.ts";
 import { completionCommand } from "./completion/completion_command.ts";
 import { doctorCommand } from "./doctor.ts";
 import { execCommand } from "./exec.ts";
+import { fixturesCommand } from "./fixtures/fixtures_command.ts";
 import { gatewayCommand } from "./gateway/gateway_command.ts";
 import { gradeCommand } from "./commands/grade.ts";
 import { harborCommand } from "./harbor/harbor_command.ts";
@@ -41,6 +42,7 @@ export function paddockCommand(): Command {
         compareCommand(),
         replayCommand(),
         harborCommand(),
+        fixturesCommand(),
       ],
     },
     {

@@ -91,6 +91,7 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     "Workspace: sh",
     "Harbor: sh", // tests/cli/harbor plays such tasks
     "Recursive language models: sh", // not run: it needs a model; tests/cli/rollout/rlm_sandbox_test.ts plays a script
+    "Exact episodes: sh", // tests/cli/replay/exact_sandbox_test.ts
     "Start the gateway: sh", // this block and the next one: deno task test:gateway
     "Play and reward: python",
     "Run it: sh",
@@ -104,6 +105,8 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     "An evaluation without pandas: python",
     "Profiles: sh",
     "Your own profile: jsonc",
+    "Network: jsonc",
+    "Network: jsonc",
     "A grader: python", // this block and the next one: python_parts_sandbox_test.ts
     "A grader: sh",
     "Tools: python", // this block and the next one: python_parts_sandbox_test.ts

@@ -5,7 +5,7 @@ import { configOption } from "../config/config_file.ts";
 import { UsageError } from "../cli_errors.ts";
 import { flagOf, type OptionRow, type OptionTable } from "../option_table.ts";
 import { parseNumber, parseNumberAtLeast, parseWholeNumber } from "../options.ts";
-import { profileOption } from "../sandbox_options.ts";
+import { clockOption, profileOption } from "../sandbox_options.ts";
 import { timeScaleOption } from "../time_scale.ts";
 import { envKindOf, ENVS, FILE_ENV } from "./envs.ts";
 import { DEFAULT_GRADER } from "./graders.ts";
@@ -415,6 +415,11 @@ export const ROLLOUT_OPTIONS = {
     about: "profile of the sandbox",
     make: profileOption,
     isSetByWorkspace: true,
+  },
+  clock: {
+    group: "Sandbox and speed",
+    about: "time that programs see",
+    make: clockOption,
   },
   pythonProfile: {
     group: "Sandbox and speed",

@@ -1,3 +1,5 @@
+import { isJsonObject } from "../../json.ts";
+
 /**
  * The columns of a run's episodes, each declared once: how a column is read from a line, stored in the index, exported,
  * listed, sorted and filtered by.
@@ -269,7 +271,7 @@ function statusesOf(calls: unknown): Set<string> {
 }
 
 function fieldsOf(value: unknown): Fields | undefined {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? value as Fields : undefined;
+  return isJsonObject(value) ? value as Fields : undefined;
 }
 
 function listOf(value: unknown): readonly unknown[] {

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { Summary } from "../../../src/cli/rollout/summary.ts";
-import { PolicyError } from "../../../src/errors.ts";
-import { emptyTrajectory, type Trajectory, withFailure } from "../../../src/rollout/trajectory.ts";
+import { Summary } from "../../../../src/cli/rollout/report/summary.ts";
+import { PolicyError } from "../../../../src/errors.ts";
+import { emptyTrajectory, type Trajectory, withFailure } from "../../../../src/rollout/trajectory.ts";
 
 function episode(id: string, reward: number | null): Trajectory {
   return { ...emptyTrajectory({ id, query: "q" }), reward };

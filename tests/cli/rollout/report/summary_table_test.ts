@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { SummaryTable } from "../../../src/cli/rollout/summary.ts";
-import { emptyTrajectory, type Trajectory, withFailure } from "../../../src/rollout/trajectory.ts";
+import { SummaryTable } from "../../../../src/cli/rollout/report/summary_table.ts";
+import { emptyTrajectory, type Trajectory, withFailure } from "../../../../src/rollout/trajectory.ts";
 
 function episode(id: string, sample = 1): Trajectory {
   const tool = { turn: 1, call: 1, callId: "c", tool: "python", durationMs: 1, truncated: false } as const;

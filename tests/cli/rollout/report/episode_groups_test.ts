@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { EpisodeGroups, StartupFailureWarning } from "../../../src/cli/rollout/task_run.ts";
-import { PolicyError, type PolicyFault } from "../../../src/errors.ts";
-import { emptyTrajectory, type Trajectory, withFailure } from "../../../src/rollout/trajectory.ts";
+import { EpisodeGroups, StartupFailureWarning } from "../../../../src/cli/rollout/report/episode_groups.ts";
+import { PolicyError, type PolicyFault } from "../../../../src/errors.ts";
+import { emptyTrajectory, type Trajectory, withFailure } from "../../../../src/rollout/trajectory.ts";
 
 function episode(id: string, sample: number): Trajectory {
   return emptyTrajectory({ id, query: "q" }, { sample });

@@ -1,5 +1,5 @@
-import type { TextSink } from "../io.ts";
-import { TextQueue } from "../output.ts";
+import type { TextSink } from "../../io.ts";
+import { TextQueue } from "../../output.ts";
 import type { Summary } from "./summary.ts";
 
 const CLEAR_LINE = "\r\x1b[K";

@@ -1,8 +1,8 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { formatProgress, formatProgressBar, Progress } from "../../../src/cli/rollout/progress.ts";
-import { Summary } from "../../../src/cli/rollout/summary.ts";
-import { emptyTrajectory, withFailure } from "../../../src/rollout/trajectory.ts";
-import { FakeSink } from "../fake_sink.ts";
+import { formatProgress, formatProgressBar, Progress } from "../../../../src/cli/rollout/report/progress.ts";
+import { Summary } from "../../../../src/cli/rollout/report/summary.ts";
+import { emptyTrajectory, withFailure } from "../../../../src/rollout/trajectory.ts";
+import { FakeSink } from "../../fake_sink.ts";
 
 function summaryOf(options: { done: number; running: number }): Summary {
   const summary = new Summary();
