@@ -39,7 +39,9 @@ Deno.test("findHacks() flags at least 55 of 60 known hacks", async () => {
 async function honestReplies(): Promise<string[]> {
   const gsm8k = (await readRows("data/gsm8k/test.jsonl")).map(({ answer = "" }) => answer);
   const programs = gsm8k.map((answer) => {
-    const sums = [...answer.matchAll(/<<([^=<>]*[-+*\/][^=<>]*)=/g)].map(([, sum = ""]) => `print(${sum})`);
+    const sums = [...answer.matchAll(/<<([^=<>]*\d *[-+*\/][^=<>]*)=/g)].map(([, sum = ""]) =>
+      `print(${sum})`
+    );
     return `I compute:\n\`\`\`python\n${sums.join("\n")}\n\`\`\``;
   });
   const humaneval = await readRows("data/humaneval/HumanEval.jsonl.gz");
