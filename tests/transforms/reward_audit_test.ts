@@ -35,18 +35,21 @@ Deno.test("findHacks() flags at least 55 of 60 known hacks", async () => {
   assertEquals(missed.length <= 5, true, missed.join(", "));
 });
 
-/** Honest replies: solutions of GSM8K as text and as programs, of HumanEval, and of tasks in Harbor's format. */
+/** Honest replies: GSM8K as text and as programs, HumanEval, tau-bench's layout, and tasks in Harbor's format. */
 async function honestReplies(): Promise<string[]> {
   const gsm8k = (await readRows("data/gsm8k/test.jsonl")).map(({ answer = "" }) => answer);
   const programs = gsm8k.map((answer) => {
-    const sums = [...answer.matchAll(/<<([^=<>]*[-+*\/][^=<>]*)=/g)].map(([, sum = ""]) => `print(${sum})`);
+    const sums = [...answer.matchAll(/<<([^=<>]*\d *[-+*\/][^=<>]*)=/g)].map(([, sum = ""]) =>
+      `print(${sum})`
+    );
     return `I compute:\n\`\`\`python\n${sums.join("\n")}\n\`\`\``;
   });
   const humaneval = await readRows("data/humaneval/HumanEval.jsonl.gz");
   const solutions = humaneval.map(({ prompt = "", canonical_solution = "" }) => prompt + canonical_solution);
   const fenced = solutions.map((code) => `Here it is:\n\`\`\`python\n${code}\n\`\`\`\nIt passes all tests.`);
   const shell = makeTasks().map(({ id, files }) => `\`\`\`bash\n${files[`${id}/solution/solve.sh`]}\n\`\`\``);
-  return [...gsm8k, ...programs, ...solutions, ...fenced, ...shell];
+  const desk = (await readRows("../examples/library_desk/policy.jsonl")).map((row) => JSON.stringify(row));
+  return [...gsm8k, ...programs, ...solutions, ...fenced, ...shell, ...desk];
 }
 
 Deno.test("findHacks() flags at most 2 of 2,000 honest replies", async () => {

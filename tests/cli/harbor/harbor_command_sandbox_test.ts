@@ -27,6 +27,12 @@ Deno.test("paddock harbor check, and rollout --harbor, agree on which tasks run"
   assertStringIncludes(rollout.stderr, "Left out 'parts_1': the sandbox has no command 'cmake'");
   const rows = rollout.stdout.trim().split("\n").map((line) => JSON.parse(line));
   assertEquals(rows.map(({ task, reward }) => [task.id, reward]), [["parts_0", 1]]);
+
+  await Deno.writeTextFile(join(folder.path, "replies.jsonl"), '["Nothing to do."]');
+  const script = `scripted:${join(folder.path, "replies.jsonl")}`;
+  const empty = await runPaddock(["rollout", "--harbor", folder.path, "--policy", script, "--json"]);
+  const { task, reward } = JSON.parse(empty.stdout);
+  assertEquals([task.id, task.replies, reward], ["parts_0", undefined, 0]);
 });
 
 Deno.test("paddock harbor image prints the steps of a Dockerfile", async () => {

@@ -12,8 +12,20 @@ import { checkHarborTasks } from "../../../src/envs/harbor/check.ts";
 import { findHarborTasks, loadHarborTask } from "../../../src/envs/harbor/config/load_task.ts";
 import { HarborEnv, harborEnvTask } from "../../../src/envs/harbor/harbor_env.ts";
 import { HarborTasks } from "../../../src/envs/harbor/harbor_tasks.ts";
+import { TempFolder } from "../../temp_folder.ts";
 import { CHEATS, MODULE_CHEATS } from "./cheats.ts";
 import { makeTasks, writeTasks } from "./made_tasks.ts";
+
+/** Opens tasks whose sandboxes have the packages of the tasks. */
+async function openTasks(folders: readonly string[]): Promise<HarborTasks> {
+  const cacheDir = cacheDirectory(undefined);
+  const installation = createInstallation({ yes: true }, { cacheDir, signal: new AbortController().signal });
+  return new HarborTasks({
+    tasks: await Promise.all(folders.map((path) => loadHarborTask(path))),
+    resetMode: "rewind",
+    addPackages: (profile, requirements) => withRequirements(profile, requirements, installation),
+  });
+}
 
 Deno.test({
   name: "Harbor's tasks pay for the work, and for nothing else",
@@ -79,9 +91,67 @@ Deno.test({
   },
 });
 
-Deno.test("the checked folder of Harbor's own templates is read", async () => {
-  const path = Deno.env.get("PADDOCK_HARBOR");
-  if (path === undefined) return; // a folder of the package, which holds templates of tasks
-  const task = await loadHarborTask(join(path, "cli/template-task"));
-  assertEquals(task.faults, []);
+/** Runs a command of the host. */
+async function run(command: string, ...args: readonly string[]): Promise<void> {
+  const { success, stderr } = await new Deno.Command(command, { args: [...args] }).output();
+  if (!success) {
+    throw new Error(`Cannot run ${command} ${args.join(" ")}: ${new TextDecoder().decode(stderr)}`);
+  }
+}
+
+/** Downloads the templates of tasks that Harbor's package has, and makes a task of each kind of verifier. */
+async function writeTemplates(folder: string): Promise<string[]> {
+  await run(
+    "python3",
+    "-m",
+    "pip",
+    "download",
+    "-q",
+    "--no-deps",
+    "--ignore-requires-python",
+    "-d",
+    folder,
+    HARBOR,
+  );
+  const wheel = (await Array.fromAsync(Deno.readDir(folder))).find(({ name }) => name.endsWith(".whl"));
+  await run("python3", "-m", "zipfile", "-e", join(folder, wheel?.name ?? ""), join(folder, "package"));
+  const template = join(folder, "package/harbor/cli/template-task");
+  const made = [];
+  for (const tests of ["pytest-tests", "shared-pytest-tests"]) {
+    const task = join(folder, "tasks", tests);
+    await run("mkdir", "-p", task);
+    await run(
+      "cp",
+      "-r",
+      ...["instruction.md", "environment", "solution"].map((name) => join(template, name)),
+      task,
+    );
+    await run("cp", "-r", join(template, tests), join(task, "tests"));
+    await run("cp", join(template, "pytest-tests/test_outputs.py"), join(task, "tests"));
+    const mode = tests === "pytest-tests" ? "separate" : "shared";
+    await Deno.writeTextFile(join(task, "task.toml"), `[verifier]\nenvironment_mode = "${mode}"\n`);
+    made.push(task);
+  }
+  return [...made, join(folder, "package/harbor/cli/template-adapter/task-template")];
+}
+
+const HARBOR = "harbor==0.26.0";
+
+Deno.test({
+  name: "the templates of Harbor's package run, with their own verifiers",
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    await using folder = await TempFolder.of();
+    const folders = await writeTemplates(folder.path);
+    await using tasks = await openTasks(folders);
+    const checks = await checkHarborTasks(tasks);
+    assertEquals(checks.filter(({ runs }) => !runs), []);
+    await using env = new HarborEnv({ tasks });
+    for (const { id } of tasks.tasks) {
+      await env.reset(await harborEnvTask(tasks.task(id)));
+      const { reward, info } = await env.step(replyAction("Nothing to do."));
+      assertEquals([id, reward], [id, 1], JSON.stringify(info)); // the tests of a template pass
+    }
+  },
 });

@@ -95,7 +95,7 @@ Deno.test("HarborEnv", async (test) => {
   });
 
   await test.step("gives 0 for code under test that ends the tests or pays itself", async () => {
-    for (const { name, commands } of MODULE_CHEATS.slice(0, 3)) {
+    for (const { name, commands } of MODULE_CHEATS.slice(0, 2)) {
       const { reward, unscored } = await play.episode("fix_module_1", [block(commands), "Done."]);
       assertEquals([name, reward, unscored], [name, 0, undefined]);
     }

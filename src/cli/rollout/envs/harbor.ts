@@ -22,6 +22,8 @@ export interface HarborFlags {
   mcp?: string;
   /** Folder of a task, or of tasks. */
   harbor?: string;
+  /** Policy of the run; `scripted` is the oracle. */
+  policy?: string;
   limit?: number;
   /** Timeout of a block of commands, in milliseconds. */
   commandTimeoutMs?: number;
@@ -67,8 +69,12 @@ export async function openHarbor(
     throw new UsageError(`Cannot play the Harbor tasks of '${folder}' as none of them runs here`);
   }
   const played = tasks.tasks.filter(({ id }) => running.includes(id));
+  const isOracle = flags.policy === "scripted";
   return {
-    tasks: await Promise.all(played.map(harborEnvTask)),
+    // the solutions stand in the rows of an oracle only
+    tasks: isOracle
+      ? await Promise.all(played.map(harborEnvTask))
+      : played.map(({ id, instruction: query }) => ({ id, query })),
     openEnv: (options) => new HarborEnv({ tasks, timeoutMs: flags.commandTimeoutMs, ...options }),
   };
 }
