@@ -38,7 +38,7 @@ import {
   checkTimeout,
   checkTimeScale,
 } from "./exec/exec_check.ts";
-import { type DigestedCall, ExecDigests } from "./exec/exec_digests.ts";
+import { type DigestedCall, type DigestScope, ExecDigests, profileHash } from "./exec/exec_digests.ts";
 import { encodeInputs } from "./exec/exec_inputs.ts";
 import {
   type EncodedOptions,
@@ -70,6 +70,11 @@ const [GUARD_FACTOR, MIN_GUARD_MS] = [10, 10_000];
 
 /** Seed of a session with a virtual clock that was given none, and of its state after an exec that rewinds. */
 const DEFAULT_SEED = 0;
+
+async function digestScope(source: LinkSource): Promise<DigestScope> {
+  const [{ image }, profile] = await Promise.all([source.checkpointScope(), profileHash(source.profile)]);
+  return { image, profile };
+}
 
 /** Limits of a call. */
 interface CallLimits {
@@ -130,7 +135,7 @@ export class Session implements BranchingSession {
     this.#interpreter = new Interpreter(source, seed);
     this.#waiting = this.#waitingExecs(this.#seedOf(seed));
     this.#digests = this.#isVirtual
-      ? new ExecDigests(() => source.checkpointScope(), seed ?? DEFAULT_SEED)
+      ? new ExecDigests(() => digestScope(source), seed ?? DEFAULT_SEED)
       : undefined;
     this.setRecovery(every === undefined ? undefined : { every });
   }

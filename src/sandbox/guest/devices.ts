@@ -56,7 +56,7 @@ export interface DevicesOptions {
    *
    * @default the size of the memory, which earlier programs of the session may have grown
    */
-  readonly memoryBytes?: () => number;
+  readonly visibleMemoryBytes?: () => number;
 }
 
 /** A result of `work`, and its output that was not sent to the host. */
@@ -240,7 +240,7 @@ export class Devices {
     if (operation === "Z") clocks.setZone(bytes.subarray(1));
     if (operation === "U") fs.mknod(decoder.decode(bytes.subarray(1)), SOCKET_MODE, 0);
     if (operation === "M") {
-      return Math.ceil((this.#options.memoryBytes?.() ?? buffer.buffer.byteLength) / WASM_PAGE_BYTES);
+      return Math.ceil((this.#options.visibleMemoryBytes?.() ?? buffer.buffer.byteLength) / WASM_PAGE_BYTES);
     }
     if (operation === "I") this.#replies.unshift(this.inputs.shift() ?? EMPTY);
     if (operation === "D") this.#display(bytes.subarray(1));
