@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-console -- the output of a task
 /**
  * Runs random programs in several cold processes each, and compares the digests: `deno task exact`. Between the runs the load
  * of the machine may differ, for which this program starts processes of its own that compute for a bounded time.
