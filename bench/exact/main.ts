@@ -1,4 +1,4 @@
-// deno-lint-ignore-file no-console -- the output of a task
+// deno-lint-ignore-file no-console -- a command prints
 /**
  * Runs random programs in several cold processes each, and compares the digests: `deno task exact`. Between the runs the load
  * of the machine may differ, for which this program starts processes of its own that compute for a bounded time.

@@ -159,6 +159,7 @@ export class ExecRun<Result> implements GuestListener {
     this.#startClock();
     try {
       this.#link.listen(this);
+      this.#link.network?.resume();
       if (entropySeed !== undefined) this.#link.send(FrameKind.entropy, JSON.stringify(entropySeed));
       if (virtual) this.#link.send(FrameKind.budget, JSON.stringify(virtual));
       for (const contents of inputs) this.#link.send(FrameKind.input, contents);
@@ -175,6 +176,7 @@ export class ExecRun<Result> implements GuestListener {
       };
     } finally {
       this.#hasEnded = true;
+      this.#link.network?.pause();
       if (!this.#isRewinding) this.#link.listen(undefined);
       this.#tools?.end();
       this.#stopClock();
@@ -248,6 +250,7 @@ export class ExecRun<Result> implements GuestListener {
     else if (kind === FrameKind.stderr) this.#output.push("stderr", payload);
     else if (kind === FrameKind.display) this.#display.push(payload);
     else if (kind === FrameKind.call) this.#receiveCall(payload);
+    else if (kind === FrameKind.packet) this.#receivePacket(payload);
     else if (kind === FrameKind.result) this.#receiveResult(payload);
     else if (kind === FrameKind.late && this.#options.virtual) this.#stopped ??= "timeout";
     else throw new SyntaxError(`frame ${kind} is not one of an exec`);
@@ -268,9 +271,17 @@ export class ExecRun<Result> implements GuestListener {
     this.#tools.receive(payload);
   }
 
+  #receivePacket(payload: Uint8Array<ArrayBuffer>): void {
+    const { network } = this.#link;
+    if (!network) throw new SyntaxError("a packet came where the profile has no network");
+    network.receive(payload);
+  }
+
   #receiveResult(payload: Uint8Array): void {
     const result = this.#options.parse(payload);
     this.#hasResult = true;
+    this.#link.network?.pause();
+    if (this.#rewind) this.#link.network?.reset();
     this.#isRewinding = this.#rewind !== undefined;
     this.#end.resolve({ result });
     if (this.#isRewinding) this.#rewindTimer = setTimeout(() => this.#failRewind(), REQUEST_TIMEOUT_MS);

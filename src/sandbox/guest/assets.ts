@@ -66,6 +66,14 @@ export interface BootPlan {
    * @default 1
    */
   readonly sessionsPerProcess?: number;
+  /** Hosts that the profile lists; absent if the profile has no network. */
+  readonly allowedHosts?: readonly string[];
+  /**
+   * Additional environment variables of the shell. Those of Python are part of the image.
+   *
+   * @default none
+   */
+  readonly environment?: Readonly<Record<string, string>>;
   /**
    * Home directory of sessions.
    *
@@ -92,6 +100,8 @@ export interface WorkerAssets {
   readonly limits: BootPlan["limits"];
   /** Present if time passes only by what programs do. */
   readonly clock?: "virtual";
+  readonly allowedHosts?: BootPlan["allowedHosts"];
+  readonly environment?: BootPlan["environment"];
   /**
    * The session's home directory.
    *
@@ -162,6 +172,8 @@ async function loadForWorkers(
     ...(plan.compile && { compile: plan.compile }),
     limits: plan.limits,
     ...(plan.clock && { clock: plan.clock }),
+    ...(plan.environment && { environment: plan.environment }),
+    ...(plan.allowedHosts && { allowedHosts: plan.allowedHosts }),
     ...(plan.home && { home: plan.home }),
   };
 }

@@ -80,6 +80,7 @@ export class GuestSession {
       if (kind === FrameKind.shell) return this.#runShell(payload).then(() => this.#nextExec());
       if (kind === FrameKind.put) this.#sendDone(() => this.#put(payload));
       else if (kind === FrameKind.get) this.#sendDone(() => this.#files.get(decoder.decode(payload)));
+      else if (kind === FrameKind.network) this.#parts.devices.connections.push(payload);
       else if (kind === FrameKind.input) this.#parts.devices.inputs.push(payload);
       else if (kind === FrameKind.limit) this.#parts.python.heapLimit.set(limitOf(payload));
       else if (kind === FrameKind.entropy) this.#parts.entropy.lend(JSON.parse(decoder.decode(payload)));
@@ -193,6 +194,7 @@ export class GuestSession {
 
   #rewind(seed: number | undefined): void {
     rewind(this.#state);
+    this.#parts.devices.connections.clear();
     this.seed(seed);
   }
 
@@ -206,6 +208,7 @@ export class GuestSession {
       at += piece.length;
     }
     return () => {
+      this.#parts.devices.connections.clear();
       const hasMemory = this.#checkpoint.restore(state);
       if (entropy.reseed || !hasMemory) this.seed(entropy.seed);
       else if (!this.#parts.virtual) this.#parts.entropy.seed(undefined);

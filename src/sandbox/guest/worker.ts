@@ -121,6 +121,7 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
     ...start.limits,
     interrupt,
     ...(virtual && { visibleMemoryBytes: () => python.heapLimit.peakBytes }),
+    allowedHosts: start.allowedHosts,
     clocks: {
       setAlarm: (afterMs, everyMs) => signals.setAlarm(afterMs, everyMs),
       setTimers: (cpuMs, wallMs) => signals.setTimers(cpuMs, wallMs),
@@ -170,6 +171,7 @@ function startShell(
     runProgram,
     print,
     outputBytes: start.limits.outputBytes,
+    environment: start.environment ?? {},
   });
 }
 

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { formatVersion } from "../../format_version.ts";
 import { closedObject, flag, integer, oneOf, string } from "./checks.ts";
 import { type Mount, mountsSchema } from "./mounts.ts";
+import { networkSchema, type NetworkSettings } from "./network.ts";
 import { type PackageFile, packagesSchema } from "./packages.ts";
 
 /** A protection of the operating system around the child, in addition to Deno's permissions. */
@@ -178,7 +179,8 @@ const REASONS: Readonly<Record<PermissionName, string>> = {
   read:
     "the sandbox drops this permission before the first exec; name files that the guest may read in 'mounts'",
   write: "a sandbox must not write to the host; read files from a session instead",
-  net: "sockets reach only the session itself; use a host tool that makes the request",
+  net:
+    "the sandbox makes no connection itself; list hosts in 'network', or use a host tool that makes the request",
   env: "the environment of a sandbox is empty; pass values in a file or by a host tool",
   run: "a program started from a sandbox runs outside it; use a host tool",
   sys: "nothing in a sandbox can use it; pass values in a file or by a host tool",
@@ -275,6 +277,12 @@ export interface ProfileSettings {
    * @default "real"
    */
   readonly clock: Clock;
+  /**
+   * Hosts that programs may connect to.
+   *
+   * @default none: sockets reach only the session itself
+   */
+  readonly network?: NetworkSettings | undefined;
 }
 
 /** Layers that a profile must turn on, as they cost time. All others are used where they work. */
@@ -309,4 +317,5 @@ export const profileSchema: z.core.$ZodType<ProfileSettings> = closedObject({
   hostTools: flag().default(false),
   shell: flag().default(false),
   clock: oneOf(CLOCKS).default("real"),
+  network: z.optional(networkSchema),
 }).transform(({ format: _, ...settings }) => settings);

@@ -1,6 +1,7 @@
 import type { FileSystem } from "../emscripten.ts";
 import { clock, type ShellLimits } from "./clock.ts";
-import { latin1, ShellFiles } from "./files.ts";
+import { ShellFiles } from "./files.ts";
+import { latin1 } from "./script/byte_text.ts";
 import { type CommandRequest, ShellCommand } from "./shell_command.ts";
 
 /**

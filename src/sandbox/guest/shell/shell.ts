@@ -45,8 +45,12 @@ export interface ShellParts {
   readonly runProgram: (request: ProgramRequest, route: Route | undefined) => Promise<ProgramResult>;
   readonly print: TerminalParts["print"];
   readonly outputBytes: number;
+  /** Additional environment variables. */
+  readonly environment: Readonly<Record<string, string>>;
 }
 
+/** Folder that Emscripten makes for a user that the sandbox does not have. */
+const EMSCRIPTEN_HOME = "/home/web_user";
 /** Device number of `/dev/zero`, which Emscripten does not have. */
 const ZERO_DEVICE = 1 << 8 | 5;
 const VARIABLES = {
@@ -128,11 +132,11 @@ export class Shell {
   }
 
   #createEngine(): ScriptEngine {
-    const { fs, home } = this.#parts;
+    const { fs, home, environment } = this.#parts;
     return new ScriptEngine({
       files: new ShellFiles(fs),
       cwd: home,
-      env: { ...VARIABLES, HOME: home },
+      env: { ...VARIABLES, ...environment, HOME: home },
       limits: this.#limits,
       terminal: this.#terminal,
       runPython: (request, _signal, { isJob } = { isJob: false }) => this.#runPython(request, isJob),
@@ -161,6 +165,7 @@ export class Shell {
   /** Adds the commands as files, so that `which` and `ls` find them, and `/dev/zero`. */
   #addFiles(): void {
     const { fs } = this.#parts;
+    if (fs.readdir("/home").includes("web_user")) fs.rmdir(EMSCRIPTEN_HOME);
     mountCommands(fs, [...this.#engine.commandNames, ...BUILTIN_FILES]);
     fs.registerDevice(ZERO_DEVICE, {
       read: (_stream, buffer, offset, length) => (buffer.fill(0, offset, offset + length), length),
