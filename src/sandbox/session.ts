@@ -30,6 +30,7 @@ import type { ShellOptions, ShellResult } from "./contract/shell.ts";
 import { checkExec, checkShell } from "./contract/exec_fields.ts";
 import {
   checkAnswer,
+  checkClock,
   checkContents,
   checkEvery,
   checkPath,
@@ -130,6 +131,7 @@ export class Session implements BranchingSession {
     checkSeed(seed);
     checkEvery(every);
     checkTimeScale(source.profile.timeScale);
+    checkClock(source.profile);
     this.#source = source;
     this.#onDispose = onDispose;
     this.#interpreter = new Interpreter(source, seed);
