@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { exactProgram, FAMILY_NAMES } from "../../../bench/exact/programs.ts";
-import { exactProfile, LEASE, runProgram } from "../../../bench/exact/sessions.ts";
+import { DELAY, exactProfile, LEASE, runProgram } from "../../../bench/exact/sessions.ts";
 import { ArgumentTypeError } from "../../../src/errors.ts";
 import { SandboxPool } from "../../../src/sandbox/pool.ts";
 import { Sandbox } from "../../../src/sandbox/sandbox.ts";
@@ -81,6 +81,21 @@ str(datetime.datetime.now())[:16], round(time.time() - began), round(os.stat("f"
     const other = await sandbox.openSession();
     await other.restore(checkpoint);
     assertEquals((await other.exec(code)).digest, first.digest, "in a cold process");
+    await session.restore(checkpoint);
+    const asking = `import random, time
+from paddock import tools
+began = time.time()
+time.sleep(1)
+answer = tools.delay(ms=1)
+answer, random.random(), time.time() - began`;
+    const waiting = await session.exec(asking, { tools: [DELAY], suspendAt: "tool" });
+    assertEquals(waiting.status, "waiting");
+    await other.restore(await session.checkpoint());
+    const answered = await session.resume({ value: 5 });
+    const elsewhere = await other.resume({ value: 5 }, { tools: [DELAY] });
+    assertEquals(value(elsewhere), value(answered));
+    assert(answered.digest !== undefined);
+    assertEquals(elsewhere.digest, answered.digest, "of an exec that has waited");
   });
   await t.step("a fork needs a seed", async () => {
     await assertRejects(
