@@ -4,8 +4,8 @@ import type { Profile } from "../profile/profile.ts";
 import type { VirtualTime } from "./exec_run.ts";
 
 /**
- * Limit of real time of an exec with a virtual clock, as a multiple of its timeout, and at least. Python's loops pass about
- * as much virtual time as real time, but functions of C pass none.
+ * Limit of real time of an exec with a virtual clock, as a multiple of its timeout, and at least. Python's loops may take
+ * several times more real time than virtual time, and functions of C pass almost no virtual time.
  */
 const [GUARD_FACTOR, MIN_GUARD_MS] = [10, 10_000];
 
