@@ -21,7 +21,14 @@ import type {
   SessionLease,
   SessionPool,
 } from "./contract/pool.ts";
-import { checkEvery, checkProfile, checkResetMode, checkSeed, checkTimeScale } from "./exec/exec_check.ts";
+import {
+  checkClock,
+  checkEvery,
+  checkProfile,
+  checkResetMode,
+  checkSeed,
+  checkTimeScale,
+} from "./exec/exec_check.ts";
 import { countNewInterpreters, IdleSessions, type WaitingLease } from "./idle_sessions.ts";
 import { disposeUnless, Lease } from "./lease.ts";
 import { type EgressBroker, openBroker } from "./network/egress_broker.ts";
@@ -164,6 +171,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     checkCount("keep", keep, 0);
     checkProfile(options.profile);
     checkTimeScale(options.profile.timeScale);
+    checkClock(options.profile);
     if (options.resetMode !== "owner") checkResetMode(options.resetMode);
     this.size = size;
     this.#options = options;

@@ -1,8 +1,7 @@
-import { abortable, MAX_TIMER_MS } from "../async/abort.ts";
+import { abortable } from "../async/abort.ts";
 import { SerialQueue } from "../async/semaphore.ts";
-import { CheckpointError, SandboxError, SessionClosedError } from "../errors.ts";
+import { CheckpointError, SessionClosedError } from "../errors.ts";
 import { openCheckpoint, sealCheckpoint } from "./checkpoint/checkpoint.ts";
-import { sha256 } from "../hash.ts";
 import { forkSession, requireForkSeed } from "./checkpoint/fork.ts";
 import {
   type CapturedState,
@@ -30,6 +29,7 @@ import type { ShellOptions, ShellResult } from "./contract/shell.ts";
 import { checkExec, checkShell } from "./contract/exec_fields.ts";
 import {
   checkAnswer,
+  checkClock,
   checkContents,
   checkEvery,
   checkPath,
@@ -38,7 +38,8 @@ import {
   checkTimeout,
   checkTimeScale,
 } from "./exec/exec_check.ts";
-import { type DigestedCall, ExecDigests } from "./exec/exec_digests.ts";
+import { type CallLimits, callLimits, namedLimits } from "./exec/call_limits.ts";
+import { type DigestedCall, digestScope, ExecDigests, filesHash } from "./exec/exec_digests.ts";
 import { encodeInputs } from "./exec/exec_inputs.ts";
 import {
   type EncodedOptions,
@@ -48,7 +49,7 @@ import {
   rewindsWithExec,
 } from "./exec/exec_request.ts";
 import { isInexact, toExecResult, toShellResult } from "./exec/exec_result.ts";
-import { type ExecEnd, ExecRun, type VirtualTime } from "./exec/exec_run.ts";
+import { type ExecEnd, ExecRun } from "./exec/exec_run.ts";
 import { getFile, getFiles, putFile, putFiles } from "./guest_files.ts";
 import { parseResult, parseShellResult } from "./guest_frames.ts";
 import type { GuestLink } from "./guest_link.ts";
@@ -62,29 +63,8 @@ import { refuseReseeding, WaitingExecs } from "./waiting/waiting_execs.ts";
 
 const encoder = new TextEncoder();
 
-/**
- * Limit of real time of an exec with a virtual clock, as a multiple of its timeout, and at least. Python's loops pass about
- * as much virtual time as real time, but functions of C pass none.
- */
-const [GUARD_FACTOR, MIN_GUARD_MS] = [10, 10_000];
-
 /** Seed of a session with a virtual clock that was given none, and of its state after an exec that rewinds. */
 const DEFAULT_SEED = 0;
-
-/** Limits of a call. */
-interface CallLimits {
-  readonly limits: Profile["limits"];
-  /** Limit of real time. */
-  readonly timeoutMs: number;
-  readonly virtual?: VirtualTime | undefined;
-}
-
-/** Returns limits as messages name them. */
-function named(
-  { limits, timeoutMs, virtual }: CallLimits,
-): { limits: Profile["limits"]; timeoutMs: number; guardMs: number } {
-  return { limits, timeoutMs: virtual?.timeoutMs ?? timeoutMs, guardMs: timeoutMs };
-}
 
 /** Source of the interpreters of a session: a {@linkcode Sandbox} or a {@linkcode WorkerSandbox}. */
 export interface LinkSource extends InterpreterSource {
@@ -125,12 +105,13 @@ export class Session implements BranchingSession {
     checkSeed(seed);
     checkEvery(every);
     checkTimeScale(source.profile.timeScale);
+    checkClock(source.profile);
     this.#source = source;
     this.#onDispose = onDispose;
     this.#interpreter = new Interpreter(source, seed);
     this.#waiting = this.#waitingExecs(this.#seedOf(seed));
     this.#digests = this.#isVirtual
-      ? new ExecDigests(() => source.checkpointScope(), seed ?? DEFAULT_SEED)
+      ? new ExecDigests(() => digestScope(source), seed ?? DEFAULT_SEED)
       : undefined;
     this.setRecovery(every === undefined ? undefined : { every });
   }
@@ -356,7 +337,7 @@ export class Session implements BranchingSession {
     code: string,
     options: EncodedOptions,
   ): Promise<ExecResult> {
-    const time = this.#limitsOf(options);
+    const time = callLimits(this.#source.profile, options);
     const { limits } = time;
     this.#tools = (options.tools ?? []).map(({ name }) => name);
     const link = await this.#interpreter.ensure();
@@ -370,7 +351,7 @@ export class Session implements BranchingSession {
     const run = new ExecRun(link, { ...options, ...time, residentBytes, parse, inputs, rewinds });
     const request = execRequest(code, sent, limits);
     const end = await run.run(FrameKind.exec, request);
-    const result = toExecResult(end, named(time));
+    const result = toExecResult(end, namedLimits(time));
     this.#interpreter.noteLoss(result);
     if (link.alive && options.fetchFiles) result.files = await getFiles(link, options.fetchFiles);
     await this.#addDigest(link, { ...options, kind: "exec", request, inputs }, { end, result, time });
@@ -384,7 +365,7 @@ export class Session implements BranchingSession {
 
   async #shell(command: string, options: ShellOptions): Promise<ShellResult> {
     const { home } = this.#source.profile;
-    const time = this.#limitsOf(options);
+    const time = callLimits(this.#source.profile, options);
     const { limits } = time;
     const { memoryBytes, silenceMs, stdin, signal, onOutput } = options;
     const link = await this.#interpreter.ensure();
@@ -399,7 +380,7 @@ export class Session implements BranchingSession {
     });
     const request = encoder.encode(JSON.stringify({ command, stdin }));
     const end = await run.run(FrameKind.shell, request);
-    const result = toShellResult(end, { ...named(time), silenceMs, home });
+    const result = toShellResult(end, { ...namedLimits(time), silenceMs, home });
     this.#interpreter.noteLoss(result);
     const call = { kind: "shell", request, inputs: [], memoryBytes } as const;
     await this.#addDigest(link, call, { end, result, time });
@@ -420,7 +401,7 @@ export class Session implements BranchingSession {
       interpreter: this.#interpreter,
       scope: () => this.#source.checkpointScope(),
       limits: (options) => ({
-        ...this.#limitsOf(options, { restarts: true }),
+        ...callLimits(this.#source.profile, { ...options, restarts: true }),
         residentBytes: this.#residentBytes(),
       }),
       capture: async (link, options) => {
@@ -430,7 +411,7 @@ export class Session implements BranchingSession {
       restore: (state) => this.#restoreState(state, { reseed: false }),
       finish: async (link, end, { program, ...options }) => {
         const { result } = options;
-        const time = this.#limitsOf(program);
+        const time = callLimits(this.#source.profile, program);
         await this.#addDigest(link, { ...program, kind: "exec" }, { end, result, time });
         await this.#finish(link, end, options);
       },
@@ -490,24 +471,10 @@ export class Session implements BranchingSession {
     { end, result, time }: { end: ExecEnd<unknown>; result: ExecResult | ShellResult; time: CallLimits },
   ): Promise<void> {
     if (!this.#digests || !time.virtual || end.failure || end.stopped === "aborted") return;
-    const files = link.alive ? await this.#filesHash(link) : undefined;
+    const files = link.alive ? await filesHash(link, await this.#source.checkpointScope()) : undefined;
     if (isInexact(end) || link.alive && files === undefined) result.inexact = true;
     const { timeoutMs } = time.virtual;
     result.digest = await this.#digests.add({ ...call, timeoutMs }, { result, files });
-  }
-
-  /** Returns the hash of the session's files; `undefined` if the guest refuses to send them. */
-  async #filesHash(link: GuestLink): Promise<string | undefined> {
-    const { maxBytes, compressor } = await this.#source.checkpointScope();
-    try {
-      const states = compressor.memoryOf("");
-      const { bytes, room } = await captureState(link, { maxBytes, memory: false, states });
-      using _room = room;
-      return await sha256(bytes);
-    } catch (error) {
-      if (error instanceof CheckpointError || error instanceof SandboxError) return undefined;
-      throw error;
-    }
   }
 
   /** Throws the error of the caller's `onOutput` or the reason of its signal, which are not part of a result. */
@@ -520,19 +487,6 @@ export class Session implements BranchingSession {
     if (!this.#disposed) await this.#interpreter.afterCall(link, isThrown ? undefined : result);
     if (end.failure) throw end.failure.error;
     if (end.stopped === "aborted") throw signal?.reason;
-  }
-
-  /** Returns the limits of a call in the time of this machine, and those of the virtual clock. */
-  #limitsOf(
-    { timeoutMs = this.#source.profile.limits.timeoutMs }: Pick<ExecOptions, "timeoutMs">,
-    { restarts = false }: { restarts?: boolean } = {},
-  ): CallLimits {
-    const { limits, timeScale = 1 } = this.#source.profile;
-    const scaled = { ...limits, cpuSeconds: limits.cpuSeconds * timeScale };
-    if (!this.#isVirtual) return { limits: scaled, timeoutMs: timeoutMs * timeScale };
-    const guardMs = Math.max(MIN_GUARD_MS, GUARD_FACTOR * timeoutMs) * timeScale;
-    const virtual = { timeoutMs, graceMs: limits.graceMs, restarts };
-    return { limits: scaled, timeoutMs: Math.min(guardMs, MAX_TIMER_MS), virtual };
   }
 
   /** Returns the seed of random numbers, which are never new ones with a virtual clock. */

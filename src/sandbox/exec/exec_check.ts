@@ -62,6 +62,14 @@ export function checkTimeScale(timeScale: number = 1): void {
   );
 }
 
+/** Throws if the clock of a profile is virtual, and its programs can wait for other machines. */
+export function checkClock({ clock, network }: { clock: string; network?: object | undefined }): void {
+  if (clock !== "virtual" || network === undefined) return;
+  throw new ArgumentTypeError(
+    "Cannot use a virtual clock with 'network' as connections depend on other machines: use host tools, or the real clock",
+  );
+}
+
 /** Throws unless the reset mode is known: a misspelt mode must not weaken the isolation. */
 export function checkResetMode(mode: unknown): void {
   if (mode === undefined || mode === "fresh" || mode === "rewind") return;

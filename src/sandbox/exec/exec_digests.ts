@@ -1,10 +1,57 @@
+import { CheckpointError, SandboxError } from "../../errors.ts";
 import { sha256 } from "../../hash.ts";
 import type { CheckpointScope } from "../checkpoint/checkpoint.ts";
+import { captureState } from "../checkpoint/state.ts";
 import type { ExecResult } from "../contract/exec.ts";
 import type { ShellResult } from "../contract/shell.ts";
+import type { GuestLink } from "../guest_link.ts";
+import type { Profile } from "../profile/profile.ts";
 
 /** Version of the digests and of the virtual clock. Increase the version when the same programs get other digests. */
 const FORMAT = 1;
+
+/** What all digests of a session begin with. */
+export interface DigestScope {
+  /** SHA-256 of the bytes of the base image. */
+  readonly image: string;
+  /** Hash of the profile, of what programs see. */
+  readonly profile: string;
+}
+
+/** Returns what the digests of a session begin with. */
+export async function digestScope(
+  source: { readonly profile: Profile; checkpointScope(): Promise<CheckpointScope> },
+): Promise<DigestScope> {
+  const [{ image }, profile] = await Promise.all([source.checkpointScope(), profileHash(source.profile)]);
+  return { image, profile };
+}
+
+/**
+ * Returns the hash of the files of the session between two execs; `undefined` if the guest does not send them.
+ */
+export async function filesHash(
+  link: GuestLink,
+  { maxBytes, compressor }: Pick<CheckpointScope, "maxBytes" | "compressor">,
+): Promise<string | undefined> {
+  try {
+    const states = compressor.memoryOf("");
+    const { bytes, room } = await captureState(link, { maxBytes, memory: false, states });
+    using _room = room;
+    return await sha256(bytes);
+  } catch (error) {
+    if (error instanceof CheckpointError || error instanceof SandboxError) return undefined;
+    throw error;
+  }
+}
+
+/** Returns the hash of what programs see of a profile. Its name, layers and number of sessions in a process are no part. */
+async function profileHash(profile: Profile): Promise<string> {
+  const { limits, preimports, packages, mounts, hostTools, shell, home, preload } = profile;
+  const paths = mounts.map(({ guestPath }) => guestPath);
+  return await sha256(
+    JSON.stringify({ limits, preimports, packages, paths, hostTools, shell, home, preload }),
+  );
+}
 
 /** An exec or a command line, as the guest receives it. */
 export interface DigestedCall {
@@ -24,12 +71,12 @@ export interface DigestedCall {
  * and the digest before, and the first one the base image, the profile with its packages, and the seed.
  */
 export class ExecDigests {
-  readonly #scope: () => Promise<Pick<CheckpointScope, "image" | "profile">>;
+  readonly #scope: () => Promise<DigestScope>;
   #seed: number;
   #last: string | undefined;
 
   /** @param scope Returns the hashes of the base image and the profile. */
-  constructor(scope: () => Promise<Pick<CheckpointScope, "image" | "profile">>, seed: number) {
+  constructor(scope: () => Promise<DigestScope>, seed: number) {
     this.#scope = scope;
     this.#seed = seed;
   }

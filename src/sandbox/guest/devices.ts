@@ -57,7 +57,7 @@ export interface DevicesOptions {
    *
    * @default the size of the memory, which earlier programs of the session may have grown
    */
-  readonly memoryBytes?: () => number;
+  readonly visibleMemoryBytes?: () => number;
   /** Hosts that the profile lists; `undefined` if the profile has no network. */
   readonly allowedHosts?: readonly string[] | undefined;
 }
@@ -246,7 +246,7 @@ export class Devices {
     if (operation === "Z") clocks.setZone(bytes.subarray(1));
     if (operation === "U") fs.mknod(decoder.decode(bytes.subarray(1)), SOCKET_MODE, 0);
     if (operation === "M") {
-      return Math.ceil((this.#options.memoryBytes?.() ?? buffer.buffer.byteLength) / WASM_PAGE_BYTES);
+      return Math.ceil((this.#options.visibleMemoryBytes?.() ?? buffer.buffer.byteLength) / WASM_PAGE_BYTES);
     }
     if (operation === "I") this.#replies.unshift(this.inputs.shift() ?? EMPTY);
     if (operation === "D") this.#display(bytes.subarray(1));

@@ -120,7 +120,7 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
   const devices = new Devices(channel, {
     ...start.limits,
     interrupt,
-    ...(virtual && { memoryBytes: () => python.heapLimit.peakBytes }),
+    ...(virtual && { visibleMemoryBytes: () => python.heapLimit.peakBytes }),
     allowedHosts: start.allowedHosts,
     clocks: {
       setAlarm: (afterMs, everyMs) => signals.setAlarm(afterMs, everyMs),

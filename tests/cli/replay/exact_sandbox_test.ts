@@ -35,13 +35,6 @@ Deno.test("paddock replay --exact compares digests of rows that were played with
   const [first = "", second = ""] = [...row.matchAll(/"digest":"([0-9a-f]{64})"/g)].map(([, digest]) =>
     digest
   );
-  await Deno.writeTextFile(out, row.replace(second, first));
-  const files = await runPaddock(["replay", out, "--exact"]);
-  assertEquals(files.code, 1);
-  assertStringIncludes(
-    files.stdout,
-    "1 exec exactly the same; turn 2, call 1 differs in files, or in what the model",
-  );
   await Deno.writeTextFile(out, row.replace(second, first).replaceAll("17672", "17673"));
   const text = await runPaddock(["replay", out, "--exact"]);
   assertMatch(

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { exactProgram, FAMILY_NAMES } from "../../../bench/exact/programs.ts";
-import { exactProfile, LEASE, runProgram } from "../../../bench/exact/sessions.ts";
+import { DELAY, exactProfile, LEASE, runProgram } from "../../../bench/exact/sessions.ts";
 import { ArgumentTypeError } from "../../../src/errors.ts";
 import { SandboxPool } from "../../../src/sandbox/pool.ts";
 import { Sandbox } from "../../../src/sandbox/sandbox.ts";
@@ -32,13 +32,15 @@ Deno.test("with a virtual clock, programs have the same digests in cold processe
     assertEquals({ status, inexact, stderr }, { status: "ok", inexact: undefined, stderr: "" }, stdout);
     rewound.set(seed, digest);
   }
-  for (const seed of PROGRAMS.slice(0, 2)) {
-    await t.step(`program ${seed} in a cold process: ${exactProgram(seed).families}`, async () => {
-      await using sandbox = await Sandbox.start({ profile });
-      const cold = await sandbox.openSession(LEASE);
-      assertEquals((await runProgram(cold, seed)).digest, rewound.get(seed));
-    });
-  }
+  await t.step("the same digests in cold sessions of a shared process, at the same time", async () => {
+    await using sandbox = await Sandbox.start({ profile: { ...profile, sessionsPerProcess: 2 } });
+    await Promise.all(
+      PROGRAMS.slice(0, 2).map(async (seed) => {
+        const cold = await sandbox.openSession(LEASE);
+        assertEquals((await runProgram(cold, seed)).digest, rewound.get(seed), `program ${seed}`);
+      }),
+    );
+  });
   await t.step("clocks start at 2026-01-01, and waits jump", async () => {
     await session.reset({ mode: "rewind", ...LEASE });
     const code = `import datetime, os, time
@@ -75,6 +77,25 @@ str(datetime.datetime.now())[:16], round(time.time() - began), round(os.stat("f"
     assertEquals([value(again), again.digest], [value(first), first.digest]);
     await session.restore(checkpoint, { seed: 8 });
     assert((await session.exec(code)).digest !== first.digest);
+    await using sandbox = await Sandbox.start({ profile });
+    const other = await sandbox.openSession();
+    await other.restore(checkpoint);
+    assertEquals((await other.exec(code)).digest, first.digest, "in a cold process");
+    await session.restore(checkpoint);
+    const asking = `import random, time
+from paddock import tools
+began = time.time()
+time.sleep(1)
+answer = tools.delay(ms=1)
+answer, random.random(), time.time() - began`;
+    const waiting = await session.exec(asking, { tools: [DELAY], suspendAt: "tool" });
+    assertEquals(waiting.status, "waiting");
+    await other.restore(await session.checkpoint());
+    const answered = await session.resume({ value: 5 });
+    const elsewhere = await other.resume({ value: 5 }, { tools: [DELAY] });
+    assertEquals(value(elsewhere), value(answered));
+    assert(answered.digest !== undefined);
+    assertEquals(elsewhere.digest, answered.digest, "of an exec that has waited");
   });
   await t.step("a fork needs a seed", async () => {
     await assertRejects(

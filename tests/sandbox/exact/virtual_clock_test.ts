@@ -1,4 +1,7 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
+import { ArgumentTypeError } from "../../../src/errors.ts";
+import { loadProfile } from "../../../src/sandbox/profile/profile.ts";
+import { SandboxPool } from "../../../src/sandbox/pool.ts";
 import { Entropy } from "../../../src/sandbox/guest/entropy.ts";
 import { PACE, VirtualClock } from "../../../src/sandbox/guest/clock/virtual_clock.ts";
 
@@ -73,4 +76,14 @@ Deno.test("Entropy continues its bytes from a state", () => {
   entropy.seed(8);
   entropy.state = state;
   assertEquals(entropy.fill(new Uint8Array(5)), expected);
+});
+
+Deno.test("SandboxPool refuses a virtual clock with a network", async () => {
+  const profile = { ...await loadProfile("python"), clock: "virtual" } as const;
+  const network = { allow: ["example.com:443"], maxBytes: 1, maxConnections: 1, timeoutMs: 1, match: {} };
+  assertThrows(
+    () => new SandboxPool({ profile: { ...profile, network } as never }),
+    ArgumentTypeError,
+    "Cannot use a virtual clock with 'network'",
+  );
 });
