@@ -4,6 +4,7 @@ import { ensureBaseImage } from "../sandbox/image/base_image.ts";
 import { defaultCacheDir } from "../sandbox/image/cache_dir.ts";
 import { SandboxPool } from "../sandbox/pool.ts";
 import { detectLayers, type LayerState, layerStates } from "../sandbox/process/layers.ts";
+import { SecretValues } from "../sandbox/profile/secret_values.ts";
 import { loadProfile, type Preload, type Profile, shippedProfiles } from "../sandbox/profile/profile.ts";
 import { type Layer, LAYERS } from "../sandbox/profile/schema.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
@@ -43,10 +44,19 @@ export async function resolveProfile(
   signal: AbortSignal,
 ): Promise<Profile> {
   const loaded = await rethrowAsUsageError(async () => loadProfile(await profileSource(name)));
-  const profile = { ...loaded, name };
+  const profile = { ...loaded, name, ...secretsOf(loaded) };
   const installation = createInstallation({}, { cacheDir: cacheDirectory(cacheDir), signal });
   await downloadAtFirstUse(profile, { ...installation, isAgreed: yes });
   return profile;
+}
+
+/** Reads the values of a profile's secrets from the environment. */
+function secretsOf({ network }: Profile): Pick<Profile, "secretValues"> {
+  const variables = Object.values(network?.secrets ?? {}).map(({ env }) => env);
+  if (variables.length === 0) return {};
+  const found = variables.map((name) => [name, Deno.env.get(name)] as const);
+  const values = found.flatMap(([name, value]) => value === undefined ? [] : [[name, value] as const]);
+  return { secretValues: new SecretValues(Object.fromEntries(values)) };
 }
 
 /** Starts a sandbox. Prints a line to stderr if the base image must be built first. */

@@ -24,7 +24,7 @@ import type {
 import { checkEvery, checkProfile, checkResetMode, checkSeed, checkTimeScale } from "./exec/exec_check.ts";
 import { countNewInterpreters, IdleSessions, type WaitingLease } from "./idle_sessions.ts";
 import { disposeUnless, Lease } from "./lease.ts";
-import { EgressBroker } from "./network/egress_broker.ts";
+import { type EgressBroker, openBroker } from "./network/egress_broker.ts";
 import { detectLayers, type LayerReport } from "./process/layers.ts";
 import type { Profile } from "./profile/profile.ts";
 import { Sandbox, SANDBOX_OPTIONS, type SandboxOptions } from "./sandbox.ts";
@@ -167,7 +167,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     if (options.resetMode !== "owner") checkResetMode(options.resetMode);
     this.size = size;
     this.#options = options;
-    this.#broker = new EgressBroker({ settings: options.profile.network, trial: options.networkTrial });
+    this.#broker = openBroker(options.profile, options.networkTrial);
     this.#detected = Promise.resolve(options.detected ?? detectLayers());
     this.#fill();
   }

@@ -24,7 +24,7 @@ import { delegatedGroup, MemoryGroup } from "./process/memory_cgroup.ts";
 import { SandboxProcess } from "./process/sandbox_process.ts";
 import { innermostProcess } from "./process/watchdog.ts";
 import { bootMounts } from "./profile/mounts.ts";
-import type { NetworkSettings } from "./profile/network.ts";
+import { type NetworkSettings, placeholdersOf } from "./profile/network.ts";
 import { loadProfile, type Profile } from "./profile/profile.ts";
 import { type CheckpointScope, profileScope } from "./checkpoint/checkpoint.ts";
 import { CheckpointCompressor } from "./checkpoint/compression.ts";
@@ -32,9 +32,8 @@ import { importKey, readHostKey } from "./checkpoint/host_key.ts";
 import type { AcquireOptions } from "./contract/pool.ts";
 import { Lease } from "./lease.ts";
 import type { NetworkTrial } from "./network/broker/egress_policy.ts";
-import { EgressBroker } from "./network/egress_broker.ts";
-import { SessionNetwork } from "./network/session_network.ts";
-import { denoCommand } from "./process/deno_program.ts";
+import { type EgressBroker, openBroker } from "./network/egress_broker.ts";
+import { openNetwork, type OpenNetworkOptions } from "./network/open_network.ts";
 import { type LinkSource, Session } from "./session.ts";
 
 /** Options of {@linkcode Sandbox.start}. */
@@ -93,10 +92,6 @@ interface SharedOptions extends SandboxOptions {
 }
 
 const OPEN_ATTEMPTS = 3;
-/** Name of the broker's main module in the directory of an image. */
-const BROKER = "broker.js";
-/** Files that the broker may have open, each of them a connection. */
-const BROKER_FILES = 4096;
 
 /**
  * A process with restricted permissions, in which sessions run. If the process ends because of a limit or its
@@ -140,7 +135,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     this.#options = options;
     this.#compressor = options.compressor ?? new CheckpointCompressor();
     this.#broker = options.broker ??
-      new EgressBroker({ settings: options.profile.network, trial: options.networkTrial });
+      openBroker(options.profile, options.networkTrial);
     this.#image = parts.image;
   }
 
@@ -295,6 +290,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
       home,
       sessionsPerProcess,
       ...(network && { allowedHosts: network.allow }),
+      ...(network?.secrets && { environment: placeholdersOf(network) }),
       confine: confinePlan(this.profile, options),
     };
     const process = new SandboxProcess({
@@ -302,27 +298,15 @@ export class Sandbox implements AsyncDisposable, LinkSource {
       boot: JSON.stringify(boot),
       maxInterpreters: sessionsPerProcess,
       group,
-      openNetwork: network && ((send) => this.#openNetwork(network, send)),
+      openNetwork: network && ((send) => openNetwork(this.#networkOptions(network), send)),
       onRetired: () => this.#forget(process),
     });
     this.#processes.add(process);
     return this.#latest = process;
   }
 
-  /** Returns the connections of an interpreter. The broker's process starts with the first one. */
-  #openNetwork(settings: NetworkSettings, send: (packet: Uint8Array) => void): SessionNetwork {
-    const program = () =>
-      denoCommand({
-        module: join(this.#image.directory, BROKER),
-        permissions: { net: settings.replay === undefined },
-        openFiles: BROKER_FILES,
-        layers: this.layers,
-      });
-    return new SessionNetwork({
-      settings,
-      send,
-      open: (receiver) => this.#broker.open(receiver, program),
-    });
+  #networkOptions(settings: NetworkSettings): OpenNetworkOptions {
+    return { settings, broker: this.#broker, directory: this.#image.directory, layers: this.layers };
   }
 
   #memoryGroup(): MemoryGroup | undefined {

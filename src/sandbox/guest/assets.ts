@@ -67,6 +67,12 @@ export interface BootPlan {
   /** Hosts that the profile lists; absent if the profile has no network. */
   readonly allowedHosts?: readonly string[];
   /**
+   * Additional environment variables of the shell. Those of Python are part of the image.
+   *
+   * @default none
+   */
+  readonly environment?: Readonly<Record<string, string>>;
+  /**
    * Home directory of sessions.
    *
    * @default "/home/pyodide"
@@ -91,6 +97,7 @@ export interface WorkerAssets {
   readonly ownModuleOnly?: true;
   readonly limits: BootPlan["limits"];
   readonly allowedHosts?: BootPlan["allowedHosts"];
+  readonly environment?: BootPlan["environment"];
   /**
    * The session's home directory.
    *
@@ -160,6 +167,7 @@ async function loadForWorkers(
     ...(plan.extension && { extension: plan.extension }),
     ...(plan.compile && { compile: plan.compile }),
     limits: plan.limits,
+    ...(plan.environment && { environment: plan.environment }),
     ...(plan.allowedHosts && { allowedHosts: plan.allowedHosts }),
     ...(plan.home && { home: plan.home }),
   };

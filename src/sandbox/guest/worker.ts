@@ -155,6 +155,7 @@ function startShell(
     runProgram,
     print,
     outputBytes: start.limits.outputBytes,
+    environment: start.environment ?? {},
   });
 }
 

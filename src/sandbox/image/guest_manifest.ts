@@ -50,6 +50,8 @@ import dial from "../network/broker/dial.ts" with { type: "text" };
 import egressConnection from "../network/broker/egress_connection.ts" with { type: "text" };
 import egressPolicy from "../network/broker/egress_policy.ts" with { type: "text" };
 import exchange from "../network/broker/exchange.ts" with { type: "text" };
+import guardedResponses from "../network/broker/guarded_responses.ts" with { type: "text" };
+import outputWindow from "../network/broker/output_window.ts" with { type: "text" };
 import publicAddress from "../network/broker/public_address.ts" with { type: "text" };
 import recorder from "../network/broker/recorder.ts" with { type: "text" };
 import replayConnection from "../network/broker/replay_connection.ts" with { type: "text" };
@@ -59,6 +61,7 @@ import requestHead from "../network/broker/request_head.ts" with { type: "text" 
 import responseReader from "../network/broker/response_reader.ts" with { type: "text" };
 import responseTracker from "../network/broker/response_tracker.ts" with { type: "text" };
 import responseWatch from "../network/broker/response_watch.ts" with { type: "text" };
+import secretGuard from "../network/broker/secret_guard.ts" with { type: "text" };
 import packets from "../network/packets.ts" with { type: "text" };
 import protocol from "../protocol.ts" with { type: "text" };
 
@@ -87,11 +90,14 @@ export const BROKER_FILES: GuestSources = {
   public_address: publicAddress,
   dial,
   exchange,
+  output_window: outputWindow,
   request_head: requestHead,
   request_collector: requestCollector,
   request_gate: requestGate,
   response_reader: responseReader,
+  guarded_responses: guardedResponses,
   recorder,
+  secret_guard: secretGuard,
   response_tracker: responseTracker,
   response_watch: responseWatch,
   egress_connection: egressConnection,

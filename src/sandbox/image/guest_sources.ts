@@ -33,6 +33,7 @@ import display from "../guest/python/display.py" with { type: "text" };
 import addresses from "../guest/python/sockets/addresses.py" with { type: "text" };
 import ancillary from "../guest/python/sockets/ancillary.py" with { type: "text" };
 import endpoints from "../guest/python/sockets/endpoints.py" with { type: "text" };
+import handshake from "../guest/python/sockets/handshake.py" with { type: "text" };
 import hosts from "../guest/python/sockets/hosts.py" with { type: "text" };
 import messages from "../guest/python/sockets/messages.py" with { type: "text" };
 import socketOptions from "../guest/python/sockets/options.py" with { type: "text" };
@@ -47,6 +48,7 @@ import magics from "../guest/python/notebook/magics.py" with { type: "text" };
 import pretty from "../guest/python/notebook/pretty.py" with { type: "text" };
 import { sha256 } from "../../hash.ts";
 import { guestName } from "../profile/guest_name.ts";
+import { placeholdersOf } from "../profile/network.ts";
 import type { Profile } from "../profile/profile.ts";
 import type { PyodideFiles } from "./pyodide.ts";
 import { widenCStack } from "./wasm/c_stack.ts";
@@ -138,7 +140,7 @@ export function plainImagePlan(
 }
 
 /** Returns what a profile adds to the plain image. */
-export function imageExtension({ name, preimports, preload }: Profile): ImageExtension {
+export function imageExtension({ name, preimports, preload, network }: Profile): ImageExtension {
   const sources = {
     bridge,
     signals,
@@ -163,6 +165,7 @@ export function imageExtension({ name, preimports, preload }: Profile): ImageExt
     ancillary,
     socket_type: socketType,
     socket_module: socketModule,
+    handshake,
     tls,
     timers,
     missing,
@@ -183,7 +186,12 @@ export function imageExtension({ name, preimports, preload }: Profile): ImageExt
     magics,
     library_additions: libraryAdditions,
   };
-  const extension = { sources, preimports, profile: guestName(name) };
+  const extension = {
+    sources,
+    preimports,
+    profile: guestName(name),
+    ...(network?.secrets && { environment: placeholdersOf(network) }),
+  };
   if (!preload) return extension;
   return { ...extension, preload: { module: preload.module, source: preload.source } };
 }

@@ -1,9 +1,11 @@
 import { SandboxError } from "../../errors.ts";
 import { Child, type ChildProgram } from "../process/child.ts";
-import type { NetworkSettings } from "../profile/network.ts";
+import { type NetworkSecret, type NetworkSettings, placeholderOf } from "../profile/network.ts";
+import type { SecretValues } from "../profile/secret_values.ts";
 import { type Frame, FrameKind } from "../protocol.ts";
 import type { BrokerBoot, EgressPolicy, NetworkTrial } from "./broker/egress_policy.ts";
 import type { Exchange } from "./broker/exchange.ts";
+import type { EgressSecret } from "./broker/secret_guard.ts";
 import { FixtureWriter, readFixtures } from "./fixtures.ts";
 
 /** Receiver of what the broker sends to a session. */
@@ -24,6 +26,8 @@ export interface EgressEnd {
 export interface EgressBrokerOptions {
   /** Settings of the profile; undefined if it has no network. */
   readonly settings: NetworkSettings | undefined;
+  /** Values of the secrets of the profile. */
+  readonly secretValues?: SecretValues | undefined;
   /** Settings of a test. */
   readonly trial?: NetworkTrial | undefined;
 }
@@ -36,7 +40,12 @@ const MAX_SESSIONS = 65_535;
  */
 export class EgressBroker implements AsyncDisposable {
   readonly #settings: NetworkSettings | undefined;
-  readonly #boot: { trial: NetworkTrial | undefined; exchanges: readonly Exchange[] };
+  readonly #values: SecretValues | undefined;
+  readonly #boot: {
+    trial: NetworkTrial | undefined;
+    exchanges: readonly Exchange[];
+    secrets: readonly EgressSecret[];
+  };
   #prepared: Promise<void> | undefined;
   #writer: FixtureWriter | undefined;
   #process: BrokerProcess | undefined;
@@ -44,13 +53,14 @@ export class EgressBroker implements AsyncDisposable {
   /** True if no process starts any more. */
   #isOver = false;
 
-  constructor({ settings, trial }: EgressBrokerOptions) {
+  constructor({ settings, secretValues, trial }: EgressBrokerOptions) {
     this.#settings = settings;
-    this.#boot = { trial, exchanges: [] };
+    this.#values = secretValues;
+    this.#boot = { trial, exchanges: [], secrets: [] };
   }
 
   /**
-   * Opens the files of the profile's fixtures.
+   * Opens the files of the profile's fixtures, and reads the values of the secrets.
    *
    * @throws {SandboxError} if one cannot be used.
    */
@@ -78,7 +88,8 @@ export class EgressBroker implements AsyncDisposable {
   }
 
   async #openFiles(): Promise<void> {
-    const { record, replay } = this.#settings ?? {};
+    const { record, replay, secrets = {} } = this.#settings ?? {};
+    if (replay === undefined) this.#boot.secrets = readSecrets(secrets, this.#values);
     if (record !== undefined) this.#writer = await FixtureWriter.open(record, () => this.#end());
     if (replay === undefined) return;
     try {
@@ -103,10 +114,40 @@ export class EgressBroker implements AsyncDisposable {
   }
 }
 
+/** Returns the broker of a profile's sessions. */
+export function openBroker(
+  { network, secretValues }: {
+    network?: NetworkSettings | undefined;
+    secretValues?: SecretValues | undefined;
+  },
+  trial: NetworkTrial | undefined,
+): EgressBroker {
+  return new EgressBroker({ settings: network, secretValues, trial });
+}
+
 /** Returns what the broker has to know of a profile. */
-function policyOf({ record, replay, match, ...settings }: NetworkSettings): EgressPolicy {
+function policyOf({ record, replay, match, secrets: _, ...settings }: NetworkSettings): EgressPolicy {
   const fixtures = record !== undefined ? "record" : replay !== undefined ? "replay" : undefined;
   return { ...settings, match, fixtures };
+}
+
+/** Value of a secret: one line without blanks, long enough not to occur in other text. */
+const SECRET_VALUE = /^[\x21-\x7e]{8,4096}$/;
+
+function readSecrets(
+  secrets: Readonly<Record<string, NetworkSecret>>,
+  values: SecretValues | undefined,
+): EgressSecret[] {
+  return Object.entries(secrets).map(([name, { env, hosts, in: places }]) => {
+    const value = values?.get(env);
+    if (value !== undefined && SECRET_VALUE.test(value)) {
+      return { placeholder: placeholderOf(name), value, hosts, in: places };
+    }
+    const found = value === undefined ? "there is none" : `current value has ${value.length} characters`;
+    throw new SandboxError(
+      `Cannot use secret '${name}' as '${env}' must be set to 8 to 4096 characters of ASCII without blanks: ${found}`,
+    );
+  });
 }
 
 interface BrokerProcessOptions {

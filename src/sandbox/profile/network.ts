@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { parseNetworkRule } from "../guest/network_rules.ts";
+import { parseHostName, parseNetworkRule } from "../guest/network_rules.ts";
 import { closedObject, flag, integer, string } from "./checks.ts";
 
 /** Hosts that programs may connect to, and limits of the connections. */
@@ -46,8 +46,34 @@ export interface NetworkSettings {
    * @default requests are sent to their hosts
    */
   readonly replay?: string | undefined;
+  /**
+   * Values that programs use and do not see, by the names of environment variables of the sandbox.
+   *
+   * @default none
+   */
+  readonly secrets?: Readonly<Record<string, NetworkSecret>> | undefined;
   /** Parts of requests that count in a file of exchanges, beside method and address. */
   readonly match: NetworkMatch;
+}
+
+/** A value that programs use and do not see. */
+export interface NetworkSecret {
+  /** Name of the host's environment variable with the value. */
+  readonly env: string;
+  /** Names of hosts that get the value, by HTTPS. */
+  readonly hosts: readonly string[];
+  /** Places of a request where the value replaces the placeholder: `header:authorization`, `query`. */
+  readonly in: readonly string[];
+}
+
+/** Returns the text that programs have in place of a secret. */
+export function placeholderOf(name: string): string {
+  return `paddock-secret-${name}`;
+}
+
+/** Returns the environment variables of programs for a profile's secrets. */
+export function placeholdersOf({ secrets = {} }: Pick<NetworkSettings, "secrets">): Record<string, string> {
+  return Object.fromEntries(Object.keys(secrets).map((name) => [name, placeholderOf(name)]));
 }
 
 /** Parts of a request that tell the request from others. */
@@ -85,6 +111,21 @@ const header = string(
   "the name of a header in lower case",
   (text) => /^[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/.test(text),
 );
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,99}$/;
+const variable = string("the name of an environment variable", (text) => VARIABLE.test(text));
+const host = string("the name of a host in lower case", (text) => parseHostName(text) === text);
+const place = string(
+  "'query', or 'header:' with the name of a header in lower case that is not part of the framing",
+  (text) =>
+    text === "query" ||
+    /^header:(?!host$|content-length$|transfer-encoding$|connection$|upgrade$)[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/
+      .test(text),
+);
+const secretSchema = closedObject({
+  env: variable,
+  hosts: z.array(host, { error: "must be a list of hosts" }).min(1, { error: "must name a host" }),
+  in: z.array(place, { error: "must be a list of places" }).min(1, { error: "must name a place" }),
+});
 const path = string("a path", (text) => text !== "" && !text.includes("\0"));
 const matchSchema = closedObject({
   headers: z.array(header, { error: "must be a list of headers" }).default([]),
@@ -101,6 +142,7 @@ export const networkSchema: z.core.$ZodType<NetworkSettings> = closedObject({
   timeoutMs: integer(1, 600_000).default(10_000),
   record: path.optional(),
   replay: path.optional(),
+  secrets: z.record(variable, secretSchema, { error: "must be an object" }).optional(),
   match: z.prefault(matchSchema, {}),
 }).check(z.refine(({ record, replay }) => record === undefined || replay === undefined, {
   error: "must have only one of 'record' and 'replay'",

@@ -13,6 +13,7 @@ import { errorMessage } from "../../errors.ts";
 import { parseJsonc } from "../../jsonc.ts";
 import { issueLines } from "./checks.ts";
 import type { NetworkSettings } from "./network.ts";
+import type { SecretValues } from "./secret_values.ts";
 import { profileSchema, type ProfileSettings } from "./schema.ts";
 
 /**
@@ -32,6 +33,12 @@ export interface Profile extends ProfileSettings {
    * @default 1
    */
   readonly timeScale?: number | undefined;
+  /**
+   * Values of the secrets in `network`. Set by programs only: the command line reads them from its environment.
+   *
+   * @default none
+   */
+  readonly secretValues?: SecretValues | undefined;
   /**
    * Absolute path in the guest of the directory where sessions start and keep their files. Set by programs only; a
    * profile file cannot have this key.

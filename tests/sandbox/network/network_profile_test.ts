@@ -7,6 +7,10 @@ function parse(network?: object) {
   return parseProfile(JSON.stringify({ network }), { source: "mine" });
 }
 
+function secret(changes: object): object {
+  return { KEY: { env: "REAL", hosts: ["api.example.com"], in: ["query"], ...changes } };
+}
+
 Deno.test("parseProfile() reads the hosts of a profile with the defaults of their limits", () => {
   assertEquals(parse().network, undefined);
   assertEquals(parse({ allow: ["api.example.com:443"] }).network, {
@@ -28,8 +32,18 @@ Deno.test("parseProfile() refuses hosts and limits that a network cannot have", 
       [{ allow, methods: ["get"] }, "network.methods[0] must be a method of HTTP in capitals"],
       [{ allow, maxBytes: 0 }, "network.maxBytes must be an integer from 1"],
       [{ allow, maxConnections: 257 }, "network.maxConnections must be an integer from 1 to 256"],
+      [{ allow, secrets: { "A B": {} } }, "network.secrets"],
+      [{ allow, secrets: secret({ env: "" }) }, "network.secrets.KEY.env must be the name of an environment"],
+      [
+        { allow, secrets: secret({ hosts: ["*.a.com"] }) },
+        "network.secrets.KEY.hosts[0] must be the name of a host",
+      ],
+      [
+        { allow, secrets: secret({ in: ["header:host"] }) },
+        "network.secrets.KEY.in[0] must be 'query', or 'header:'",
+      ],
+      [{ allow, secrets: secret({ in: ["body"] }) }, "network.secrets.KEY.in[0] must be"],
       [{ allow, timeoutMs: 0 }, "network.timeoutMs must be an integer from 1"],
-      [{ allow, secrets: {} }, "network.secrets is an unknown key"],
       [{ allow, record: "/a", replay: "/b" }, "network must have only one of 'record' and 'replay'"],
       [{ allow, record: "a.jsonl" }, "paths must be absolute"],
       [
@@ -47,8 +61,9 @@ Deno.test("docs/profiles.md: the profiles with a network are valid", async () =>
   const [, part = ""] = page.split("\n## Network\n");
   const blocks = [...part.matchAll(/```jsonc\n([^]*?)```/g)].map(([, text = ""]) => text);
   const networks = blocks.map((text) => parseProfile(text, { source: "page", directory: "/mine" }).network);
-  assertEquals(networks.map((network) => network?.methods), [["GET", "HEAD"], undefined]);
-  assertEquals(networks[1]?.replay, "/mine/fixtures.jsonl");
+  assertEquals(networks.map((network) => network?.methods), [["GET", "HEAD"], undefined, undefined]);
+  assertEquals(networks[1]?.secrets?.API_KEY?.env, "REAL_KEY");
+  assertEquals(networks[2]?.replay, "/mine/fixtures.jsonl");
 });
 
 Deno.test("what cannot go together with a network is refused by name", () => {

@@ -43,6 +43,8 @@ export interface ShellParts {
   readonly runProgram: (request: ProgramRequest, route: Route | undefined) => Promise<ProgramResult>;
   readonly print: TerminalParts["print"];
   readonly outputBytes: number;
+  /** Additional environment variables. */
+  readonly environment: Readonly<Record<string, string>>;
 }
 
 /** Device number of `/dev/zero`, which Emscripten does not have. */
@@ -118,11 +120,11 @@ export class Shell {
   }
 
   #createEngine(): ScriptEngine {
-    const { fs, home } = this.#parts;
+    const { fs, home, environment } = this.#parts;
     return new ScriptEngine({
       files: new ShellFiles(fs),
       cwd: home,
-      env: { ...VARIABLES, HOME: home },
+      env: { ...VARIABLES, ...environment, HOME: home },
       limits: this.#limits,
       terminal: this.#terminal,
       runPython: (request, _signal, { isJob } = { isJob: false }) => this.#runPython(request, isJob),

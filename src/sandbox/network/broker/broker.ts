@@ -13,6 +13,7 @@ import { decodePacket, decodeTarget, encodePacket, type Packet, PacketKind } fro
 import { EgressConnection, type EgressConnectionOptions } from "./egress_connection.ts";
 import type { BrokerBoot, EgressPolicy, NetworkTrial } from "./egress_policy.ts";
 import { type Exchange, ExchangeIndex, type ExchangeMatch } from "./exchange.ts";
+import type { EgressSecret } from "./secret_guard.ts";
 import { ReplayConnection } from "./replay_connection.ts";
 
 type ConnectionParts = Pick<EgressConnectionOptions, "host" | "port" | "rule" | "send" | "onEnd">;
@@ -69,7 +70,7 @@ class EgressSession {
     }
     const onExchange = (exchange: Exchange) => sendExchange(this.#number, exchange);
     const record = fixtures === "record" ? { match, onExchange } : undefined;
-    return new EgressConnection({ ...parts, methods, timeoutMs, trial, record });
+    return new EgressConnection({ ...parts, methods, timeoutMs, trial, secrets, record });
   }
 }
 
@@ -77,6 +78,7 @@ const decoder = new TextDecoder();
 const sessions = new Map<number, EgressSession>();
 let trial: NetworkTrial | undefined;
 let fixtures = new ExchangeIndex([]);
+let secrets: readonly EgressSecret[] = [];
 
 const splitter = new FrameSplitter();
 const piece = new Uint8Array(64 * 1024);
@@ -99,6 +101,7 @@ function handle({ kind, session, payload }: Frame): void {
 
 function boot({ exchanges, ...settings }: BrokerBoot): void {
   trial = settings.trial;
+  secrets = settings.secrets;
   fixtures = new ExchangeIndex(exchanges);
 }
 

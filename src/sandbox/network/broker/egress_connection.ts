@@ -9,10 +9,12 @@ import {
 } from "../packets.ts";
 import { dial, type DialOptions, resolveHost, type Target, toEgressError, within } from "./dial.ts";
 import { EgressError, type EgressPolicy, handshakeRefusal } from "./egress_policy.ts";
-import type { Exchange, ExchangeMatch } from "./exchange.ts";
+import type { Exchange, ExchangeMatch, RecordedResponse } from "./exchange.ts";
+import { GuardedResponses } from "./guarded_responses.ts";
 import { Recorder } from "./recorder.ts";
 import { RequestError } from "./request_head.ts";
 import { RequestGate } from "./request_gate.ts";
+import { type EgressSecret, SecretGuard } from "./secret_guard.ts";
 import { ResponseTracker } from "./response_tracker.ts";
 import { ResponseWatch } from "./response_watch.ts";
 
@@ -20,6 +22,8 @@ import { ResponseWatch } from "./response_watch.ts";
 export interface EgressConnectionOptions extends DialOptions, Target {
   readonly rule: NetworkRule;
   readonly methods?: EgressPolicy["methods"];
+  /** Secrets of the profile. */
+  readonly secrets?: readonly EgressSecret[] | undefined;
   /** Receiver of exchanges, if they are recorded. */
   readonly record?:
     | { readonly match: ExchangeMatch; readonly onExchange: (exchange: Exchange) => void }
@@ -38,9 +42,11 @@ const PROTOCOLS = ["http/1.1"];
  */
 export class EgressConnection {
   readonly #options: EgressConnectionOptions;
-  readonly #gate: RequestGate | undefined;
+  #gate: RequestGate | undefined;
   readonly #recorder: Recorder | undefined;
   readonly #tracker = new ResponseTracker();
+  #guard: SecretGuard | undefined;
+  #guarded: GuardedResponses | undefined;
   #conn: Deno.Conn | undefined;
   #address: string | undefined;
   #work: Promise<void> = Promise.resolve();
@@ -56,13 +62,10 @@ export class EgressConnection {
 
   constructor(options: EgressConnectionOptions) {
     this.#options = options;
-    const { host, port, rule, record } = options;
+    const { host, port, record } = options;
     const origin = () => `${this.#isSecure ? "https" : "http"}://${host}:${port}`;
-    this.#recorder = record && new Recorder({ ...record, origin });
-    if (!rule.isRaw) {
-      const listeners = [this.#tracker, ...this.#recorder ? [this.#recorder.requests] : []];
-      this.#gate = new RequestGate({ ...options, listeners, isIdle: () => this.#tracker.isIdle });
-    }
+    const scrub = (response: RecordedResponse) => this.#guard?.scrub(response) ?? response;
+    this.#recorder = record && new Recorder({ ...record, origin, scrub });
     this.#enqueue(() => this.#open());
   }
 
@@ -117,12 +120,35 @@ export class EgressConnection {
   }
 
   async #send(body: Uint8Array<ArrayBuffer>): Promise<void> {
+    if (!this.#options.rule.isRaw) this.#gate ??= this.#createGate();
     this.#isUsed = true;
     const pieces = this.#gate ? this.#gate.push(body) : [body];
     if (this.#gate?.isUpgrading) this.#watch ??= new ResponseWatch();
     await this.#write(pieces);
     this.#reportSent(body.length);
     this.#startReading();
+  }
+
+  /** Returns the gate of the requests. Secrets are filled in if the connection has TLS. */
+  #createGate(): RequestGate {
+    const { secrets = [], host, send } = this.#options;
+    const own = secrets.filter(({ hosts }) => hosts.includes(host));
+    if (this.#isSecure && own.length > 0) {
+      const guard = this.#guard = new SecretGuard(own);
+      this.#guarded = new GuardedResponses((response) => guard.scrub(response), {
+        onData: (piece) => send(PacketKind.data, piece),
+        onEnd: () => send(PacketKind.ended),
+      });
+    }
+    const listeners = [this.#tracker, this.#guarded, this.#recorder?.requests].filter((each) =>
+      each !== undefined
+    );
+    return new RequestGate({
+      ...this.#options,
+      listeners,
+      isIdle: () => this.#tracker.isIdle,
+      rewrite: this.#guard && ((head) => this.#guard?.fill(head) ?? head),
+    });
   }
 
   /** Reports sent bytes. Few are reported with later ones, as each report wakes the program. */
@@ -196,18 +222,19 @@ export class EgressConnection {
   async #read(conn: Deno.Conn): Promise<void> {
     const buffer = new Uint8Array(READ_BYTES);
     while (this.#conn === conn && !this.#hasEnded) {
-      if (this.#credit === 0) {
+      const room = this.#room();
+      if (room === 0) {
         await this.#waitForCredit();
         continue;
       }
-      const count = await this.#readOnce(conn, buffer.subarray(0, Math.min(this.#credit, READ_BYTES)));
+      const count = await this.#readOnce(conn, buffer.subarray(0, Math.min(room, READ_BYTES)));
       if (this.#conn !== conn || this.#hasEnded) return;
       if (count === null) {
         if (this.#isUsed) this.#recorder?.push(undefined);
-        return this.#options.send(PacketKind.ended);
+        return this.#guarded ? this.#guarded.push(undefined) : this.#options.send(PacketKind.ended);
       }
       this.#isUsed = true;
-      this.#credit -= count;
+      if (!this.#guarded) this.#credit -= count;
       this.#deliver(buffer.slice(0, count));
     }
   }
@@ -225,6 +252,7 @@ export class EgressConnection {
   #deliver(bytes: Uint8Array<ArrayBuffer>): void {
     this.#recorder?.push(bytes);
     if (this.#gate && !this.#watch) this.#tracker.push(bytes);
+    if (this.#guarded) return this.#guarded.push(bytes);
     const isAccepted = this.#watch?.push(bytes);
     this.#options.send(PacketKind.data, bytes);
     if (isAccepted === undefined) return;
@@ -232,8 +260,15 @@ export class EgressConnection {
     this.#enqueue(() => this.#write(this.#gate?.endUpgrade({ isAccepted }) ?? []));
   }
 
+  /** Returns how many bytes may be read. Responses with secrets are read whole, and one after the other. */
+  #room(): number {
+    if (!this.#guarded) return this.#credit;
+    return this.#guarded.window.isEmpty ? READ_BYTES : 0;
+  }
+
   #addCredit(bytes: number): void {
-    this.#credit = Math.min(this.#credit + bytes, WINDOW_BYTES);
+    if (this.#guarded) this.#guarded.window.addCredit(bytes);
+    else this.#credit = Math.min(this.#credit + bytes, WINDOW_BYTES);
     this.#wakeReader?.();
   }
 

@@ -1,5 +1,6 @@
 import type { TlsResult } from "../packets.ts";
 import type { Exchange, ExchangeMatch } from "./exchange.ts";
+import type { EgressSecret } from "./secret_guard.ts";
 
 /** What the connections of a session may do, as the host sends it to the broker. */
 export interface EgressPolicy {
@@ -40,6 +41,8 @@ export interface BrokerBoot {
   readonly trial?: NetworkTrial | undefined;
   /** Fixtures of a replay. */
   readonly exchanges: readonly Exchange[];
+  /** Secrets with their values. No packet and no error has a value. */
+  readonly secrets: readonly EgressSecret[];
 }
 
 /** Returns why a handshake with a name cannot begin; `undefined` if it can. */

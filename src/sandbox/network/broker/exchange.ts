@@ -61,6 +61,22 @@ export function requestKey({ method, url, headers, body = "" }: RecordedRequest)
   return JSON.stringify([method, url, Object.entries(headers), body]);
 }
 
+/** Returns a response as a server sends it. */
+export function toResponseBytes(
+  { status, reason, headers, body }: RecordedResponse,
+  method: string,
+): Uint8Array {
+  const bytes = Uint8Array.fromBase64(body);
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
+  const isBodiless = method === "HEAD" || status === 204 || status === 304;
+  if (!isBodiless) lines.push(`content-length: ${bytes.length}\r\n`);
+  const head = `HTTP/1.1 ${status} ${reason}\r\n${lines.join("")}\r\n`;
+  const joined = new Uint8Array(head.length + bytes.length);
+  for (let at = 0; at < head.length; at++) joined[at] = head.charCodeAt(at);
+  joined.set(bytes, head.length);
+  return joined;
+}
+
 /** Fixtures by their requests. A request that occurs again gets the next response, and at the end the last one again. */
 export class ExchangeIndex {
   readonly #byKey = new Map<string, RecordedResponse[]>();

@@ -1,4 +1,4 @@
-import { decodeCount, decodeJson, type Packet, PacketKind, WINDOW_BYTES } from "../packets.ts";
+import { decodeCount, decodeJson, type Packet, PacketKind } from "../packets.ts";
 import type { Target } from "./dial.ts";
 import { EgressError, type EgressPolicy, handshakeRefusal } from "./egress_policy.ts";
 import {
@@ -6,9 +6,11 @@ import {
   type RecordedRequest,
   type RecordedResponse,
   toRecordedRequest,
+  toResponseBytes,
   type WholeRequest,
 } from "./exchange.ts";
-import { joinAll, RequestCollector } from "./request_collector.ts";
+import { OutputWindow } from "./output_window.ts";
+import { RequestCollector } from "./request_collector.ts";
 import { RequestGate } from "./request_gate.ts";
 import { RequestError } from "./request_head.ts";
 
@@ -23,24 +25,23 @@ export interface ReplayConnectionOptions extends Target {
   readonly onEnd: () => void;
 }
 
-const PIECE_BYTES = 64 * 1024;
-
 /** A connection whose responses come from fixtures. It reaches no network. */
 export class ReplayConnection {
   readonly #options: ReplayConnectionOptions;
   readonly #gate: RequestGate;
-  #output = new Uint8Array(0);
-  #credit = WINDOW_BYTES;
+  readonly #output: OutputWindow;
   #isSecure = false;
   #isUsed = false;
-  /** True once the program sends no more, so that the connection ends after its responses. */
-  #isEnding = false;
   #hasEnded = false;
 
   constructor(options: ReplayConnectionOptions) {
     this.#options = options;
     const requests = new RequestCollector((request) => this.#answer(request));
     this.#gate = new RequestGate({ ...options, listeners: [requests], isIdle: () => true });
+    this.#output = new OutputWindow({
+      onData: (piece) => options.send(PacketKind.data, piece),
+      onEnd: () => options.send(PacketKind.ended),
+    });
     options.send(PacketKind.opened);
   }
 
@@ -50,11 +51,8 @@ export class ReplayConnection {
     if (kind === PacketKind.close) this.close();
     else if (kind === PacketKind.send) this.#send(body);
     else if (kind === PacketKind.tls) this.#startTls(body);
-    else if (kind === PacketKind.end) this.#isEnding = true;
-    else if (kind === PacketKind.credit) {
-      this.#credit = Math.min(this.#credit + decodeCount(body), WINDOW_BYTES);
-    }
-    this.#flush();
+    else if (kind === PacketKind.end) this.#output.end();
+    else if (kind === PacketKind.credit) this.#output.addCredit(decodeCount(body));
   }
 
   /** Closes the connection. */
@@ -95,29 +93,6 @@ export class ReplayConnection {
     if (!response) {
       throw new EgressError("EACCES", `the fixtures have no response to ${recorded.method} ${recorded.url}`);
     }
-    this.#output = joinAll([this.#output, responseBytes(response, request.head.method)]);
+    this.#output.push(toResponseBytes(response, request.head.method));
   }
-
-  #flush(): void {
-    while (this.#output.length > 0 && this.#credit > 0 && !this.#hasEnded) {
-      const piece = this.#output.slice(0, Math.min(this.#credit, PIECE_BYTES));
-      this.#credit -= piece.length;
-      this.#output = this.#output.subarray(piece.length);
-      this.#options.send(PacketKind.data, piece);
-    }
-    if (this.#isEnding && this.#output.length === 0 && !this.#hasEnded) {
-      this.#options.send(PacketKind.ended);
-      this.#isEnding = false;
-    }
-  }
-}
-
-/** Returns a response as a server sends it. */
-function responseBytes({ status, reason, headers, body }: RecordedResponse, method: string): Uint8Array {
-  const bytes = Uint8Array.fromBase64(body);
-  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
-  const isBodiless = method === "HEAD" || status === 204 || status === 304;
-  if (!isBodiless) lines.push(`content-length: ${bytes.length}\r\n`);
-  const head = `HTTP/1.1 ${status} ${reason}\r\n${lines.join("")}\r\n`;
-  return joinAll([Uint8Array.from(head, (character) => character.charCodeAt(0)), bytes]);
 }

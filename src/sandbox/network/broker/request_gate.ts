@@ -19,6 +19,12 @@ export interface RequestGateOptions {
    * @default such requests are refused
    */
   readonly isIdle?: (() => boolean) | undefined;
+  /**
+   * Returns the head that passes in place of a head of the program, both without the empty line.
+   *
+   * @default heads pass as they are
+   */
+  readonly rewrite?: ((head: string) => string) | undefined;
 }
 
 const MAX_CHUNK_LINE = 18;
@@ -38,6 +44,8 @@ export class RequestGate {
   #state: "head" | "body" | "chunk" | "chunkEnd" | "trailer" | "upgrade" | "opaque" = "head";
   #bodyBytes = 0;
   #isChunked = false;
+  /** The head to pass in place of the one that was taken. */
+  #rewritten: Uint8Array | undefined;
 
   constructor(options: RequestGateOptions) {
     this.#options = options;
@@ -70,7 +78,8 @@ export class RequestGate {
         this.#held = rest.slice();
         break;
       }
-      passed.push(rest.subarray(0, count));
+      passed.push(this.#rewritten ?? rest.subarray(0, count));
+      this.#rewritten = undefined;
       rest = rest.subarray(count);
     }
     return passed;
@@ -109,7 +118,10 @@ export class RequestGate {
       this.#requireHttp(rest);
       return 0;
     }
-    this.#begin(parseRequestHead(latin1(rest.subarray(0, end)), this.#options));
+    const text = latin1(rest.subarray(0, end));
+    this.#begin(parseRequestHead(text, this.#options));
+    const { rewrite } = this.#options;
+    if (rewrite) this.#rewritten = Uint8Array.from(`${rewrite(text)}\r\n\r\n`, (each) => each.charCodeAt(0));
     return end + 4;
   }
 

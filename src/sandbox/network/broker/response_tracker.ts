@@ -1,6 +1,9 @@
 import type { RequestListener } from "./request_collector.ts";
-import type { RequestHead } from "./request_head.ts";
+import { RequestError, type RequestHead } from "./request_head.ts";
 import { ResponseReader } from "./response_reader.ts";
+
+/** Maximum number of requests whose responses have not come. */
+const MAX_WAITING = 1_000;
 
 /** Knows whether every request of a connection has its whole response. */
 export class ResponseTracker implements RequestListener {
@@ -17,7 +20,11 @@ export class ResponseTracker implements RequestListener {
     return this.#isReadable && this.#methods.length === 0 && this.#responses.isBetween;
   }
 
+  /** @throws {RequestError} if too many requests have no response. */
   onHead({ method }: RequestHead): void {
+    if (this.#methods.length === MAX_WAITING) {
+      throw new RequestError(`${MAX_WAITING} requests wait for their responses already`);
+    }
     this.#methods.push(method);
   }
 
