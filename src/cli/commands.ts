@@ -12,6 +12,7 @@ import { execCommand } from "./exec.ts";
 import { fixturesCommand } from "./fixtures/fixtures_command.ts";
 import { gatewayCommand } from "./gateway/gateway_command.ts";
 import { gradeCommand } from "./commands/grade.ts";
+import { harborCommand } from "./harbor/harbor_command.ts";
 import { initCommand } from "./init/init_command.ts";
 import type { Io } from "./io.ts";
 import { mcpCommand } from "./commands/mcp.ts";
@@ -40,6 +41,7 @@ export function paddockCommand(): Command {
         viewCommand(),
         compareCommand(),
         replayCommand(),
+        harborCommand(),
         fixturesCommand(),
       ],
     },

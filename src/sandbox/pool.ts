@@ -11,7 +11,7 @@ import {
   readCheckpoint,
 } from "./checkpoint/checkpoint.ts";
 import { CheckpointCompressor } from "./checkpoint/compression.ts";
-import { forkSession } from "./checkpoint/fork.ts";
+import { forkSession, requireForkSeed } from "./checkpoint/fork.ts";
 import { checkpointMemoryOf, statesOf } from "./checkpoint/state_memory.ts";
 import type { Checkpoint, CheckpointOptions, ForkOptions } from "./contract/checkpoint.ts";
 import type {
@@ -276,6 +276,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   /** Leases sessions in the state of a leased session. */
   async #fork(parent: Session, count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
     const { seed, signal } = options;
+    requireForkSeed(this.#options.profile, seed);
     if (count >= this.size) {
       throw new ArgumentRangeError(
         `Cannot fork session as 'count' must be < ${this.size}, the size of the pool: current value is ${count}`,
@@ -284,9 +285,9 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     return await forkSession(count, {
       seed,
       capture: () => parent.captureState({ states: statesOf(options), signal }),
-      copy: async ({ bytes }, reseeding) => {
+      copy: async (state, reseeding) => {
         const { lease, session } = await this.#lease({ domain: this.#domains.get(parent), signal });
-        return await disposeUnless(lease, session.restoreState(bytes, { ...reseeding, signal }));
+        return await disposeUnless(lease, session.restoreState(state, { ...reseeding, signal }));
       },
     });
   }

@@ -278,7 +278,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
   /** Returns a process with room for a session; starts one if there is none. */
   #processWithRoom(): SandboxProcess {
     for (const process of this.#processes) if (process.hasRoom) return process;
-    const { sessionsPerProcess, limits, home, mounts, network } = this.profile;
+    const { sessionsPerProcess, limits, home, mounts, clock, network } = this.profile;
     const options = this.#commandOptions();
     const group = this.#memoryGroup();
     const command = childCommand(this.profile, options);
@@ -287,6 +287,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
       isUnchanged: isUnchanged(this.#image),
       mounts: bootMounts(mounts),
       limits,
+      ...(clock === "virtual" && { clock }),
       home,
       sessionsPerProcess,
       ...(network && { allowedHosts: network.allow }),

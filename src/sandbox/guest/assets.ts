@@ -58,6 +58,8 @@ export interface BootPlan {
     readonly modules: readonly (AssetFile & { readonly name: string })[];
   };
   readonly limits: { readonly outputBytes: number; readonly fileBytes: number };
+  /** Present if time passes only by what programs do. */
+  readonly clock?: "virtual" | undefined;
   /**
    * Number of sessions that the process may run at once.
    *
@@ -96,6 +98,8 @@ export interface WorkerAssets {
   /** True if Python must not load native libraries. */
   readonly ownModuleOnly?: true;
   readonly limits: BootPlan["limits"];
+  /** Present if time passes only by what programs do. */
+  readonly clock?: "virtual";
   readonly allowedHosts?: BootPlan["allowedHosts"];
   readonly environment?: BootPlan["environment"];
   /**
@@ -167,6 +171,7 @@ async function loadForWorkers(
     ...(plan.extension && { extension: plan.extension }),
     ...(plan.compile && { compile: plan.compile }),
     limits: plan.limits,
+    ...(plan.clock && { clock: plan.clock }),
     ...(plan.environment && { environment: plan.environment }),
     ...(plan.allowedHosts && { allowedHosts: plan.allowedHosts }),
     ...(plan.home && { home: plan.home }),

@@ -19,10 +19,16 @@ export interface CommandRequests {
 }
 
 /** Options of the devices of a session. */
-export interface DeviceOptions {
+export interface DevicesOptions {
   readonly outputBytes: number;
   readonly interrupt: Uint8Array;
   readonly clocks: ClockRequests;
+  /**
+   * Returns the size of the memory that programs see, in bytes.
+   *
+   * @default the size of the memory, which earlier programs of the session may have grown
+   */
+  readonly memoryBytes?: () => number;
   /** Hosts that the profile lists; `undefined` if the profile has no network. */
   readonly allowedHosts?: readonly string[] | undefined;
 }

@@ -8,7 +8,7 @@ import {
 } from "../protocol.ts";
 import type { Channel } from "./channel.ts";
 import { Connections } from "./connections.ts";
-import type { CommandRequests, DeviceOptions } from "./device_options.ts";
+import type { CommandRequests, DevicesOptions } from "./device_options.ts";
 import type { FileSystem, StreamOps } from "./emscripten.ts";
 import { STANDARD_DEVICES } from "./files/home_files.ts";
 import { Stdin } from "./stdin.ts";
@@ -62,9 +62,9 @@ export class Devices {
   #stdin: Stdin | undefined;
   #commands: CommandRequests | undefined;
   readonly #channel: Channel;
-  readonly #options: DeviceOptions;
+  readonly #options: DevicesOptions;
 
-  constructor(channel: Channel, options: DeviceOptions) {
+  constructor(channel: Channel, options: DevicesOptions) {
     this.#channel = channel;
     this.#options = options;
     this.connections = new Connections(channel, options.allowedHosts);
@@ -211,7 +211,9 @@ export class Devices {
     if (operation === "T") clocks.setTimers(timeoutMsOf(bytes), timeoutMsOf(bytes.subarray(8)));
     if (operation === "Z") clocks.setZone(bytes.subarray(1));
     if (operation === "U") fs.mknod(decoder.decode(bytes.subarray(1)), SOCKET_MODE, 0);
-    if (operation === "M") return buffer.buffer.byteLength / WASM_PAGE_BYTES;
+    if (operation === "M") {
+      return Math.ceil((this.#options.memoryBytes?.() ?? buffer.buffer.byteLength) / WASM_PAGE_BYTES);
+    }
     if (operation === "I") this.#replies.unshift(this.inputs.shift() ?? EMPTY);
     if (operation === "D") this.#display(bytes.subarray(1));
     if (operation === "S") this.#channel.pause(timeoutMsOf(bytes));

@@ -9,6 +9,10 @@ import heapDelta from "../guest/checkpoint/heap_delta.ts" with { type: "text" };
 import monotonicClock from "../guest/checkpoint/monotonic_clock.ts" with { type: "text" };
 import openFiles from "../guest/checkpoint/open_files.ts" with { type: "text" };
 import parts from "../guest/checkpoint/parts.ts" with { type: "text" };
+import virtualChannel from "../guest/clock/virtual_channel.ts" with { type: "text" };
+import virtualClock from "../guest/clock/virtual_clock.ts" with { type: "text" };
+import virtualRealm from "../guest/clock/virtual_realm.ts" with { type: "text" };
+import virtualSignals from "../guest/clock/virtual_signals.ts" with { type: "text" };
 import connections from "../guest/connections.ts" with { type: "text" };
 import denials from "../guest/denials.ts" with { type: "text" };
 import devices from "../guest/devices.ts" with { type: "text" };
@@ -120,6 +124,8 @@ export const WORKER_FILES: GuestSources = {
   stack,
   max_threads: maxThreads,
   signals,
+  virtual_clock: virtualClock,
+  virtual_signals: virtualSignals,
   threads,
   heap_image: heapImage,
   heap_delta: heapDelta,
@@ -129,6 +135,8 @@ export const WORKER_FILES: GuestSources = {
   outbox,
   channel,
   monotonic_clock: monotonicClock,
+  virtual_channel: virtualChannel,
+  virtual_realm: virtualRealm,
   network_rules: networkRules,
   connections,
   home_files: homeFiles,

@@ -3,9 +3,8 @@ import { Child, type ChildProgram } from "../process/child.ts";
 import { type NetworkSecret, type NetworkSettings, placeholderOf } from "../profile/network.ts";
 import type { SecretValues } from "../profile/secret_values.ts";
 import { type Frame, FrameKind } from "../protocol.ts";
-import type { BrokerBoot, EgressPolicy, NetworkTrial } from "./broker/egress_policy.ts";
+import type { BrokerBoot, EgressPolicy, EgressSecret, NetworkTrial } from "./broker/egress_policy.ts";
 import type { Exchange } from "./broker/exchange.ts";
-import type { EgressSecret } from "./broker/secret_guard.ts";
 import { FixtureWriter, readFixtures } from "./fixtures.ts";
 
 /** Receiver of what the broker sends to a session. */

@@ -87,10 +87,19 @@ const MIB = 1024 * 1024;
 /** Size of a page of Wasm memory, in bytes. */
 export const WASM_PAGE_BYTES = 65_536;
 
+/**
+ * Time that programs see. `real`: the time of the host. `virtual`: a time that starts at 2026-01-01 00:00 UTC and
+ * advances only by what programs do, so that the same programs have the same results again.
+ */
+export type Clock = "real" | "virtual";
+
+/** Every {@linkcode Clock}. */
+export const CLOCKS: readonly Clock[] = ["real", "virtual"];
+
 /** Resource limits of a sandbox. Each has a default, which a profile file may change. */
 export interface Limits {
   /**
-   * Wall time of an exec until it is interrupted, in milliseconds. An exec may set its own.
+   * Time of an exec until it is interrupted, in milliseconds, by the profile's `clock`. An exec may set its own.
    *
    * @default 10_000
    */
@@ -263,6 +272,12 @@ export interface ProfileSettings {
    */
   readonly shell: boolean;
   /**
+   * Time that programs see.
+   *
+   * @default "real"
+   */
+  readonly clock: Clock;
+  /**
    * Hosts that programs may connect to.
    *
    * @default none: sockets reach only the session itself
@@ -301,5 +316,6 @@ export const profileSchema: z.core.$ZodType<ProfileSettings> = closedObject({
   layers: z.prefault(layersSchema, {}),
   hostTools: flag().default(false),
   shell: flag().default(false),
+  clock: oneOf(CLOCKS).default("real"),
   network: z.optional(networkSchema),
 }).transform(({ format: _, ...settings }) => settings);

@@ -148,3 +148,18 @@ export const ROLLOUT_EVENTS = [
   `event: start\ndata: ${JSON.stringify({ id: ID })}\n\n`,
   `event: end\ndata: {"episodes":8,"stopped":false}\n\n`,
 ].join("");
+
+/** A family of procedural tasks. */
+export const FAMILY = {
+  env: "paddock/graph-paths",
+  about: "the shortest path between two nodes of a directed graph with lengths",
+  kind: "reply",
+  version: 1,
+} as const;
+
+/** A task of a family. */
+export const FAMILY_TASK = {
+  id: "paddock/graph-paths:1:3:train:0:0",
+  query: "A directed graph has these edges, with their lengths in parentheses: …",
+  fields: { family: "graph-paths", version: 1, difficulty: 3, seed: 1234 },
+};

@@ -147,7 +147,7 @@ def wake(thread):
 def yield_now():
     """Lets another thread run, if one is ready."""
     me = running[0]
-    _wake_due()
+    _wake_due(is_busy=True)
     _commands.run_slice()
     if ready or _urgent:
         thread = _first(_urgent[0]) if _urgent else ready.popleft()
@@ -296,8 +296,8 @@ def _idle_ms():
     return min(max(0.0, (_sleepers[0][0] - _monotonic()) * 1000), 3_600_000.0)
 
 
-def _wake_due():
-    """Wakes threads whose deadline has passed, and those that wait for replies of the host."""
+def _wake_due(is_busy=False):
+    """Wakes threads whose deadline has passed and, while a thread can run, those that wait for replies of the host."""
     if _sleepers:
         now = _monotonic()
         while _sleepers and (_sleepers[0][0] <= now or _sleepers[0][2].alarm != _sleepers[0][1]):
@@ -305,7 +305,7 @@ def _wake_due():
             if thread.alarm == alarm:
                 thread.alarm = None
                 wake(thread)
-    if (_reply_waiters or links[0]) and ready and _monotonic() - _polled[0] > POLL_SECONDS:
+    if (_reply_waiters or links[0]) and (is_busy or ready) and _monotonic() - _polled[0] > POLL_SECONDS:
         _tools._collect(0.0)
         _polled[0] = _monotonic()
         _wake_reply_waiters()

@@ -1,6 +1,7 @@
 import { PathError } from "../errno.ts";
 import type { ShellLimits, ShellSignal } from "./clock.ts";
 import { ShellBuiltins } from "./builtins/builtins.ts";
+import type { ShellState } from "./builtins/builtin.ts";
 import { functionDefinitions } from "./builtins/functions.ts";
 import { rewriteCommand, toReadingGroup } from "./builtins/rewritten_commands.ts";
 import { Bash } from "./engine.ts";
@@ -23,6 +24,7 @@ import {
 import { type AbortNotice, createCommands, type ProgramRequest, type ProgramResult } from "./programs.ts";
 import { addTrace } from "./script/command_trace.ts";
 import { orderKeys } from "./script/hash_order.ts";
+import { sourceAliasLines, withAliasLines } from "./script/alias_lines.ts";
 import { addMessageLines } from "./script/message_lines.ts";
 import { MergedStreams } from "./script/merged_streams.ts";
 import { OuterDescriptors } from "./script/outer_descriptors.ts";
@@ -163,6 +165,7 @@ export class ScriptEngine implements JobEngine {
       reportRedirectErrors(interpreter);
       addMessageLines(interpreter);
       keepScope(interpreter, files);
+      sourceAliasLines(interpreter);
       this.#replaceScript(interpreter);
       Object.assign(interpreter.ctx, {
         onProgram: (program: State) => becomeProgram(program, pristine),
@@ -187,7 +190,8 @@ export class ScriptEngine implements JobEngine {
           : outer;
       }
       scriptDepth = depth;
-      const run = () => runInScope(script, options, scope, depth, ...rest);
+      const lines = withAliasLines(script, bash.state as unknown as ShellState);
+      const run = () => runInScope(lines, options, scope, depth, ...rest);
       try {
         if (depth === 0) return await run();
         const program = () => streams.runProgram(run) as Promise<CommandOutput>;

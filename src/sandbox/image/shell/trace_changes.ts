@@ -42,7 +42,14 @@ const HOOK = (prompt: string, parser: string, expand: string) =>
   `const traceArithmeticPaddock=async(context,node)=>{let text=node.source.slice(2,node.source.lastIndexOf("))"));` +
   `if(/[$"]/.test(text)&&!/\\$\\(|\`/.test(text))` +
   `text=await ${expand}(context,new ${parser}().parseWordFromString(text,!1,!1));` +
-  `await keepTracePaddock(context,"arithmetic",text)};`;
+  `await keepTracePaddock(context,"arithmetic",text)};` +
+  "const patternTextPaddock=async(context,{operator,right},isQuoted)=>{const{parts}=right;" +
+  'const quoted=parts.map(({type})=>type==="DoubleQuoted"||type==="SingleQuoted");' +
+  'if(isQuoted||!/^[!=]?=$/.test(operator)||!quoted.includes(!0)||substitutesOfPaddock(parts))return;let text="";' +
+  "for(const[at,part]of parts.entries()){" +
+  `const value=part.type==="Literal"?part.value:part.type==="Escaped"?"\\\\"+part.value:part.type==="Glob"?part.pattern:` +
+  `await ${expand}(context,{type:"Word",parts:[part]});` +
+  'text+=quoted[at]?value.replace(/[^]/gu,"\\\\$&"):value}return text};';
 
 /**
  * Changes the trace of `set -x`. The hook `trace` of an interpreter's context writes each line: it prints the line, or
@@ -107,7 +114,7 @@ function traceConditions(engine: string): string {
   const compared = replace(
     computed,
     BINARY,
-    '$&$1.state.options.xtrace&&await keepTracePaddock($1,"condition",$2,[$3,$4],$5);',
+    '$&$1.state.options.xtrace&&await keepTracePaddock($1,"condition",$2,[$3,await patternTextPaddock($1,$2,$5)??$4],$5);',
     1,
   );
   const tested = replace(

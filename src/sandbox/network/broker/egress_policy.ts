@@ -1,6 +1,16 @@
 import type { TlsResult } from "../packets.ts";
 import type { Exchange, ExchangeMatch } from "./exchange.ts";
-import type { EgressSecret } from "./secret_guard.ts";
+
+/** A secret with its value, as the host sends it to the broker. */
+export interface EgressSecret {
+  /** Text that programs have in place of the value. */
+  readonly placeholder: string;
+  readonly value: string;
+  /** Names of hosts that get the value. */
+  readonly hosts: readonly string[];
+  /** Places of requests where the value is filled in: `header:NAME`, `query`. */
+  readonly in: readonly string[];
+}
 
 /** What the connections of a session may do, as the host sends it to the broker. */
 export interface EgressPolicy {

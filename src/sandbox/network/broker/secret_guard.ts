@@ -1,17 +1,6 @@
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
-import { EgressError } from "./egress_policy.ts";
+import { EgressError, type EgressSecret } from "./egress_policy.ts";
 import { MAX_BODY_BYTES, type RecordedResponse } from "./exchange.ts";
-
-/** A secret with its value, as the host sends it to the broker. */
-export interface EgressSecret {
-  /** Text that programs have in place of the value. */
-  readonly placeholder: string;
-  readonly value: string;
-  /** Names of hosts that get the value. */
-  readonly hosts: readonly string[];
-  /** Places of requests where the value is filled in: `header:NAME`, `query`. */
-  readonly in: readonly string[];
-}
 
 const HEADER = "header:";
 const MIN_CUT_CHARACTERS = 6;

@@ -1,4 +1,5 @@
 import type { CommandOutput, ScriptInterpreter } from "../terminal.ts";
+import type { CoprocInput } from "../jobs/coproc.ts";
 import type { CommandNode } from "./nodes.ts";
 
 /** The parts of the engine's state that builtins use. */
@@ -33,6 +34,8 @@ export interface ShellState {
   loopDepth: number;
   readonly callDepth?: number;
   readonly sourceDepth?: number;
+  /** File of the running program, or of `source`. */
+  readonly currentSource?: string | undefined;
   lastExitCode: number;
   currentLine: number;
   /** True in `sh`. */
@@ -68,10 +71,22 @@ export interface BuiltinInterpreter extends ScriptInterpreter {
   buildExportedEnv(): Record<string, string>;
   readonly ctx: ScriptInterpreter["ctx"] & {
     readonly fs: { exists(path: string): Promise<boolean> };
+    /** The stdin of a coprocess. */
+    ownInput?: CoprocInput | undefined;
+    /**
+     * Waits until a coprocess has printed a line to a descriptor. Returns `false` if none can come, and `undefined` if
+     * the descriptor is another file.
+     */
+    awaitOutput?: (
+      descriptor: number,
+      options?: { readonly timeMs?: number },
+    ) => Promise<boolean | undefined>;
+    /** Waits for the output of a coprocess that a command's redirection reads. */
+    beforeInput?: (descriptor: number, isLasting: boolean) => Promise<void>;
     /** `$0` of a script that is called by its path. */
     programName?: string | undefined;
     /** Returns the text that `source` reads instead of a file. */
-    sourceText?: ((path: string) => string | undefined) | undefined;
+    sourceText?: ((path: string) => string | undefined | Promise<string | undefined>) | undefined;
   };
 }
 
@@ -81,6 +96,8 @@ export interface BuiltinCall {
   readonly args: readonly string[];
   /** Text in which each character is a byte. */
   readonly stdin: string;
+  /** Descriptor above 2 that a redirection has made the stdin. */
+  readonly stdinDescriptor?: number;
   readonly state: ShellState;
   readonly interpreter: BuiltinInterpreter;
   /** Runs a builtin of the engine with the call's stdin. */

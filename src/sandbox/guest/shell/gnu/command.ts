@@ -69,6 +69,8 @@ export interface CommandResult {
   readonly stdout: string;
   readonly stderr: string;
   readonly exitCode: number;
+  /** True if there is no such command, or the file is no program. */
+  readonly wasNotRun?: boolean;
 }
 
 /** How a command runs another command. */

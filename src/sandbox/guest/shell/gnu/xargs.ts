@@ -56,7 +56,7 @@ export const xargs: GnuCommand = async (args, context) => {
       context.warn(`${unicodeText(command[0] ?? "")}: exited with status 255; aborting`);
       return STOPPED;
     }
-    if (result.exitCode === 126 || result.exitCode === 127) return result.exitCode;
+    if (result.wasNotRun) return result.exitCode;
     if (result.exitCode !== 0) exitCode = FAILED;
   }
   return exitCode;

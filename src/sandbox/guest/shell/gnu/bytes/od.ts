@@ -98,7 +98,7 @@ export const od: GnuCommand = (args, context) => {
   }
   const { inputs, failed } = readInputs(options.operands, context);
   if (inputs.length === 0) return 1;
-  const radix = options.value("A") ?? "o";
+  const radix = (options.value("A") ?? "o").charAt(0); // GNU's reads one sign
   if (!["o", "d", "x", "n"].includes(radix)) {
     fail(`invalid output address radix '${radix}'; it must be one character from [doxn]`);
   }

@@ -372,7 +372,7 @@ class Search {
       }
       return;
     }
-    const lines = linesOf(text, settings.lineEnd);
+    const lines = linesOf(isBinary ? text.replaceAll("\0", settings.lineEnd) : text, settings.lineEnd);
     const printsLines = settings.shows === "lines" || settings.shows === "matches";
     let offset = 0;
     let selected = 0;
