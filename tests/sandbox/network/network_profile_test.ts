@@ -1,6 +1,7 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { parseProfile } from "../../../mod/sandbox.ts";
 import { checkExec } from "../../../src/sandbox/contract/exec_fields.ts";
+import { openBroker } from "../../../src/sandbox/network/egress_broker.ts";
 import { WorkerSandbox } from "../../../src/sandbox/in_worker/worker_sandbox.ts";
 
 function parse(network?: object) {
@@ -74,5 +75,13 @@ Deno.test("what cannot go together with a network is refused by name", () => {
     "Cannot exec with 'suspendAt' as profile 'mine' must have no 'network'",
   );
   checkExec("1", { suspendAt: "tool" }, parse());
+  const clock = "virtual";
+  assertThrows(() => openBroker({ ...profile, clock }, undefined), TypeError, "must have the clock 'real'");
+  const text = JSON.stringify({ network: profile.network, clock });
+  assertThrows(
+    () => parseProfile(text, { source: "mine" }),
+    SyntaxError,
+    "the profile must not have 'network' with the clock 'virtual'",
+  );
   assertThrows(() => new WorkerSandbox({ profile, maxWorkers: 1 }), TypeError, "must have no 'network'");
 });
