@@ -33,8 +33,7 @@ import type { AcquireOptions } from "./contract/pool.ts";
 import { Lease } from "./lease.ts";
 import type { NetworkTrial } from "./network/broker/egress_policy.ts";
 import { type EgressBroker, openBroker } from "./network/egress_broker.ts";
-import { SessionNetwork } from "./network/session_network.ts";
-import { denoCommand } from "./process/deno_program.ts";
+import { openNetwork, type OpenNetworkOptions } from "./network/open_network.ts";
 import { type LinkSource, Session } from "./session.ts";
 
 /** Options of {@linkcode Sandbox.start}. */
@@ -93,10 +92,6 @@ interface SharedOptions extends SandboxOptions {
 }
 
 const OPEN_ATTEMPTS = 3;
-/** Name of the broker's main module in the directory of an image. */
-const BROKER = "broker.js";
-/** Files that the broker may have open, each of them a connection. */
-const BROKER_FILES = 4096;
 
 /**
  * A process with restricted permissions, in which sessions run. If the process ends because of a limit or its
@@ -304,27 +299,15 @@ export class Sandbox implements AsyncDisposable, LinkSource {
       boot: JSON.stringify(boot),
       maxInterpreters: sessionsPerProcess,
       group,
-      openNetwork: network && ((send) => this.#openNetwork(network, send)),
+      openNetwork: network && ((send) => openNetwork(this.#networkOptions(network), send)),
       onRetired: () => this.#forget(process),
     });
     this.#processes.add(process);
     return this.#latest = process;
   }
 
-  /** Returns the connections of an interpreter. The broker's process starts with the first one. */
-  #openNetwork(settings: NetworkSettings, send: (packet: Uint8Array) => void): SessionNetwork {
-    const program = () =>
-      denoCommand({
-        module: join(this.#image.directory, BROKER),
-        permissions: { net: settings.replay === undefined },
-        openFiles: BROKER_FILES,
-        layers: this.layers,
-      });
-    return new SessionNetwork({
-      settings,
-      send,
-      open: (receiver) => this.#broker.open(receiver, program),
-    });
+  #networkOptions(settings: NetworkSettings): OpenNetworkOptions {
+    return { settings, broker: this.#broker, directory: this.#image.directory, layers: this.layers };
   }
 
   #memoryGroup(): MemoryGroup | undefined {

@@ -109,6 +109,7 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     "Your own profile: jsonc",
     "Network: jsonc",
     "Network: jsonc",
+    "Network: jsonc",
     "A grader: python", // this block and the next one: python_parts_sandbox_test.ts
     "A grader: sh",
     "Tools: python", // this block and the next one: python_parts_sandbox_test.ts

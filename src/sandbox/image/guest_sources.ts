@@ -33,6 +33,7 @@ import display from "../guest/python/display.py" with { type: "text" };
 import addresses from "../guest/python/sockets/addresses.py" with { type: "text" };
 import ancillary from "../guest/python/sockets/ancillary.py" with { type: "text" };
 import endpoints from "../guest/python/sockets/endpoints.py" with { type: "text" };
+import handshake from "../guest/python/sockets/handshake.py" with { type: "text" };
 import hosts from "../guest/python/sockets/hosts.py" with { type: "text" };
 import messages from "../guest/python/sockets/messages.py" with { type: "text" };
 import socketOptions from "../guest/python/sockets/options.py" with { type: "text" };
@@ -164,6 +165,7 @@ export function imageExtension({ name, preimports, preload, network }: Profile):
     ancillary,
     socket_type: socketType,
     socket_module: socketModule,
+    handshake,
     tls,
     timers,
     missing,

@@ -1,11 +1,11 @@
 import { SandboxError } from "../../errors.ts";
 import { Child, type ChildProgram } from "../process/child.ts";
 import { type NetworkSecret, type NetworkSettings, placeholderOf } from "../profile/network.ts";
+import type { Profile } from "../profile/profile.ts";
 import type { SecretValues } from "../profile/secret_values.ts";
 import { type Frame, FrameKind } from "../protocol.ts";
-import type { BrokerBoot, EgressPolicy, NetworkTrial } from "./broker/egress_policy.ts";
+import type { BrokerBoot, EgressPolicy, EgressSecret, NetworkTrial } from "./broker/egress_policy.ts";
 import type { Exchange } from "./broker/exchange.ts";
-import type { EgressSecret } from "./broker/egress_policy.ts";
 import { FixtureWriter, readFixtures } from "./fixtures.ts";
 
 /** Receiver of what the broker sends to a session. */
@@ -114,14 +114,20 @@ export class EgressBroker implements AsyncDisposable {
   }
 }
 
-/** Returns the broker of a profile's sessions. */
+/**
+ * Returns the broker of a profile's sessions.
+ *
+ * @throws {TypeError} if the profile's clock is virtual: packets arrive in real time.
+ */
 export function openBroker(
-  { network, secretValues }: {
-    network?: NetworkSettings | undefined;
-    secretValues?: SecretValues | undefined;
-  },
+  { name, clock, network, secretValues }: Pick<Profile, "name" | "clock" | "network" | "secretValues">,
   trial: NetworkTrial | undefined,
 ): EgressBroker {
+  if (network && clock === "virtual") {
+    throw new TypeError(
+      `Cannot connect to hosts as profile '${name}' must have the clock 'real' with 'network': current value is 'virtual'`,
+    );
+  }
   return new EgressBroker({ settings: network, secretValues, trial });
 }
 

@@ -318,4 +318,6 @@ export const profileSchema: z.core.$ZodType<ProfileSettings> = closedObject({
   shell: flag().default(false),
   clock: oneOf(CLOCKS).default("real"),
   network: z.optional(networkSchema),
-}).transform(({ format: _, ...settings }) => settings);
+}).check(z.refine(({ clock, network }) => network === undefined || clock === "real", {
+  error: "must not have 'network' with the clock 'virtual', as packets arrive in real time",
+})).transform(({ format: _, ...settings }) => settings);

@@ -1,7 +1,11 @@
-/** Values that programs must not see, by the names of the environment variables that a profile names. */
+/**
+ * Values that programs must not see, by the names of the environment variables that a profile names. Neither JSON nor an
+ * inspection of an object shows them.
+ */
 export class SecretValues {
   readonly #values: ReadonlyMap<string, string>;
 
+  /** `values` has the values by the names of their variables. */
   constructor(values: Readonly<Record<string, string>>) {
     this.#values = new Map(Object.entries(values));
   }
@@ -14,13 +18,5 @@ export class SecretValues {
   /** Returns nothing, so that JSON of a profile has no value. */
   toJSON(): undefined {
     return undefined;
-  }
-
-  [Symbol.for("Deno.customInspect")](): string {
-    return "SecretValues {}";
-  }
-
-  [Symbol.for("nodejs.util.inspect.custom")](): string {
-    return "SecretValues {}";
   }
 }

@@ -1,10 +1,15 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { parseProfile } from "../../../mod/sandbox.ts";
 import { checkExec } from "../../../src/sandbox/contract/exec_fields.ts";
+import { openBroker } from "../../../src/sandbox/network/egress_broker.ts";
 import { WorkerSandbox } from "../../../src/sandbox/in_worker/worker_sandbox.ts";
 
 function parse(network?: object) {
   return parseProfile(JSON.stringify({ network }), { source: "mine" });
+}
+
+function secret(changes: object): object {
+  return { KEY: { env: "REAL", hosts: ["api.example.com"], in: ["query"], ...changes } };
 }
 
 Deno.test("parseProfile() reads the hosts of a profile with the defaults of their limits", () => {
@@ -28,6 +33,17 @@ Deno.test("parseProfile() refuses hosts and limits that a network cannot have", 
       [{ allow, methods: ["get"] }, "network.methods[0] must be a method of HTTP in capitals"],
       [{ allow, maxBytes: 0 }, "network.maxBytes must be an integer from 1"],
       [{ allow, maxConnections: 257 }, "network.maxConnections must be an integer from 1 to 256"],
+      [{ allow, secrets: { "A B": {} } }, "network.secrets"],
+      [{ allow, secrets: secret({ env: "" }) }, "network.secrets.KEY.env must be the name of an environment"],
+      [
+        { allow, secrets: secret({ hosts: ["*.a.com"] }) },
+        "network.secrets.KEY.hosts[0] must be the name of a host",
+      ],
+      [
+        { allow, secrets: secret({ in: ["header:host"] }) },
+        "network.secrets.KEY.in[0] must be 'query', or 'header:'",
+      ],
+      [{ allow, secrets: secret({ in: ["body"] }) }, "network.secrets.KEY.in[0] must be"],
       [{ allow, timeoutMs: 0 }, "network.timeoutMs must be an integer from 1"],
       [{ allow, record: "/a", replay: "/b" }, "network must have only one of 'record' and 'replay'"],
       [{ allow, record: "a.jsonl" }, "paths must be absolute"],
@@ -46,8 +62,9 @@ Deno.test("docs/profiles.md: the profiles with a network are valid", async () =>
   const [, part = ""] = page.split("\n## Network\n");
   const blocks = [...part.matchAll(/```jsonc\n([^]*?)```/g)].map(([, text = ""]) => text);
   const networks = blocks.map((text) => parseProfile(text, { source: "page", directory: "/mine" }).network);
-  assertEquals(networks.map((network) => network?.methods), [["GET", "HEAD"], undefined]);
-  assertEquals(networks[1]?.replay, "/mine/fixtures.jsonl");
+  assertEquals(networks.map((network) => network?.methods), [["GET", "HEAD"], undefined, undefined]);
+  assertEquals(networks[1]?.secrets?.API_KEY?.env, "REAL_KEY");
+  assertEquals(networks[2]?.replay, "/mine/fixtures.jsonl");
 });
 
 Deno.test("what cannot go together with a network is refused by name", () => {
@@ -58,5 +75,13 @@ Deno.test("what cannot go together with a network is refused by name", () => {
     "Cannot exec with 'suspendAt' as profile 'mine' must have no 'network'",
   );
   checkExec("1", { suspendAt: "tool" }, parse());
+  const clock = "virtual";
+  assertThrows(() => openBroker({ ...profile, clock }, undefined), TypeError, "must have the clock 'real'");
+  const text = JSON.stringify({ network: profile.network, clock });
+  assertThrows(
+    () => parseProfile(text, { source: "mine" }),
+    SyntaxError,
+    "the profile must not have 'network' with the clock 'virtual'",
+  );
   assertThrows(() => new WorkerSandbox({ profile, maxWorkers: 1 }), TypeError, "must have no 'network'");
 });

@@ -52,6 +52,7 @@ Deno.test("parseProfile() fills in the defaults of an empty profile", () => {
     },
     hostTools: false,
     shell: false,
+    clock: "real",
   });
   assertEquals(JSON.parse(JSON.stringify(profile)), profile);
 });
@@ -102,7 +103,7 @@ Deno.test("parseProfile() lists every issue with its path", () => {
   limits.colour is an unknown key: known keys are timeoutMs, graceMs, memoryBytes, outputBytes, fileBytes, cpuSeconds, hostToolCalls
   preimports[1] must be the dotted name of a Python module: current value is "os; import evil"
   hostTools must be true or false: current value is "yes"
-  color is an unknown key: known keys are format, description, permissions, limits, preimports, packages, mounts, sessionsPerProcess, layers, hostTools, shell, network`,
+  color is an unknown key: known keys are format, description, permissions, limits, preimports, packages, mounts, sessionsPerProcess, layers, hostTools, shell, clock, network`,
   );
 });
 

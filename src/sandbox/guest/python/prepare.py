@@ -23,7 +23,7 @@ MAXSIZE = 2**63 - 1
 """`sys.maxsize` of 64-bit machines. Many programs use it as infinity, and that of 32-bit Wasm is reached soon. C code
 takes sizes up to it, where they are limits."""
 
-SOCKETS = "addresses hosts options endpoints streams messages outside ancillary socket_type polling tls".split()
+SOCKETS = "addresses hosts options endpoints streams messages outside ancillary socket_type polling handshake tls".split()
 """Names of the modules of sockets."""
 
 SECOND_NAMES = ("EWOULDBLOCK", "EDEADLK", "EOPNOTSUPP")

@@ -11,9 +11,8 @@ import {
 import { encodeFrame, type Frame, FrameKind, FrameSplitter } from "../../protocol.ts";
 import { decodePacket, decodeTarget, encodePacket, type Packet, PacketKind } from "../packets.ts";
 import { EgressConnection, type EgressConnectionOptions } from "./egress_connection.ts";
-import type { BrokerBoot, EgressPolicy, NetworkTrial } from "./egress_policy.ts";
+import type { BrokerBoot, EgressPolicy, EgressSecret, NetworkTrial } from "./egress_policy.ts";
 import { type Exchange, ExchangeIndex, type ExchangeMatch } from "./exchange.ts";
-import type { EgressSecret } from "./egress_policy.ts";
 import { ReplayConnection } from "./replay_connection.ts";
 
 type ConnectionParts = Pick<EgressConnectionOptions, "host" | "port" | "rule" | "send" | "onEnd">;

@@ -8,13 +8,12 @@ import {
   WINDOW_BYTES,
 } from "../packets.ts";
 import { dial, type DialOptions, resolveHost, type Target, toEgressError, within } from "./dial.ts";
-import { EgressError, type EgressPolicy, handshakeRefusal } from "./egress_policy.ts";
+import { EgressError, type EgressPolicy, type EgressSecret, handshakeRefusal } from "./egress_policy.ts";
 import type { Exchange, ExchangeMatch, RecordedResponse } from "./exchange.ts";
 import { GuardedResponses } from "./guarded_responses.ts";
 import { Recorder } from "./recorder.ts";
 import { RequestError } from "./request_head.ts";
 import { RequestGate } from "./request_gate.ts";
-import type { EgressSecret } from "./egress_policy.ts";
 import { SecretGuard } from "./secret_guard.ts";
 import { ResponseTracker } from "./response_tracker.ts";
 import { ResponseWatch } from "./response_watch.ts";
