@@ -69,7 +69,10 @@ class LateAttribute:
 
 def _get_late(attribute, instance, owner=None):
     getattr(attribute._module, attribute._class.__name__)
-    return attribute._class.__dict__[attribute._name].__get__(instance, owner)
+    found = attribute._class.__dict__[attribute._name]
+    if found is attribute:
+        raise AttributeError(attribute._name)
+    return found.__get__(instance, owner)
 
 
 def add_late_attributes(owner, module, names):
@@ -86,5 +89,5 @@ def fill(owner, *sources):
     """Replaces the late attributes of a class by those of others."""
     for source in sources:
         for name, value in list(vars(source).items()):
-            if isinstance(value, property) or callable(value):
+            if isinstance(value, (property, classmethod)) or callable(value):
                 setattr(owner, name, value)

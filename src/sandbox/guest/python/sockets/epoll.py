@@ -155,9 +155,9 @@ def _mask_of(value):
 class epoll:
     def __init__(self, sizehint=-1, flags=0):
         if _checks.integer(sizehint) != -1 and sizehint <= 0:
-            raise ValueError("sizehint must be positive or -1")
+            raise ValueError("negative sizehint")
         if _checks.integer(flags) & ~EPOLL_CLOEXEC:
-            raise _new_error(errno.EINVAL)
+            raise OSError("invalid flags")
         self._end = EpollEnd()
         self._fd = _pipes.add(self._end)
 
@@ -165,7 +165,8 @@ class epoll:
     def fromfd(cls, fd, /):
         """Create an epoll object from a given control fd."""
         found = cls.__new__(cls)
-        found._end, found._fd = _end_of(fd), fd
+        found._fd = _checks.integer(fd)
+        found._end = _procs.current().fds.get(fd)
         return found
 
     def _open_end(self):

@@ -70,7 +70,7 @@ METHODS = (
     "detach family fileno getblocking getpeername getsockname getsockopt gettimeout listen proto recv recv_into recvfrom "
     "recvfrom_into recvmsg recvmsg_into send sendall sendmsg sendto setblocking setsockopt settimeout shutdown timeout type"
 ).split()
-EPOLL_METHODS = "__enter__ __exit__ __init__ __repr__ close closed fileno fromfd modify poll register unregister".split()
+EPOLL_METHODS = "__enter__ __exit__ __init__ _open_end close closed fileno fromfd modify poll register unregister".split()
 
 originals = types.SimpleNamespace(
     **{name: getattr(_socket, name) for name in ("socket", "getaddrinfo", "inet_ntop", "inet_pton")},
