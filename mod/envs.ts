@@ -75,3 +75,35 @@ export {
   type VectorResetOptions,
   type VectorStepOptions,
 } from "../src/envs/vector_env.ts";
+export { Curriculum, type CurriculumOptions, type CurriculumState } from "../src/families/curriculum.ts";
+export { FAMILY_NAMES, type FamilyName, MAX_DIFFICULTY } from "../src/families/names.ts";
+export { familyTasks, type FamilyTasksOptions, type Split } from "../src/families/tasks.ts";
+export { makeEnv, type MakeEnvOptions } from "../src/rollout/family_env.ts";
+export {
+  ReasoningGym,
+  type ReasoningGymOptions,
+  type ReasoningGymTasksOptions,
+} from "../src/envs/reasoning_gym/reasoning_gym.ts";
+export { checkHarborTasks, type HarborCheck, type HarborCheckOptions } from "../src/envs/harbor/check.ts";
+export { findHarborTasks, loadHarborTask } from "../src/envs/harbor/config/load_task.ts";
+export {
+  type HarborEnd,
+  HarborEnv,
+  type HarborEnvOptions,
+  harborEnvTask,
+} from "../src/envs/harbor/harbor_env.ts";
+export {
+  type HarborSandboxes,
+  HarborTasks,
+  type HarborTasksOptions,
+} from "../src/envs/harbor/harbor_tasks.ts";
+export type {
+  CarriedPaths,
+  HarborFile,
+  HarborSolution,
+  HarborTask,
+  ImagePlan,
+  ImageStep,
+  RewardFileName,
+  VerifierPlan,
+} from "../src/envs/harbor/task.ts";

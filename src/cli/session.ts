@@ -3,14 +3,15 @@ import { abortable } from "../async/abort.ts";
 import { EXIT, runCommand } from "./run_command.ts";
 import { type Line, readLines } from "../read_lines.ts";
 import {
+  clockOption,
   flagsOf,
   profileOption,
   resolveProfile,
   type SandboxFlags,
   startSandbox,
 } from "./sandbox_options.ts";
-import { SessionBranches } from "./session_branches.ts";
-import { respondToLine } from "./session_protocol.ts";
+import { SessionBranches } from "./session/session_branches.ts";
+import { respondToLine } from "./session/session_protocol.ts";
 import { printHint, writeText } from "./output.ts";
 import { parseCheckpointEvery, parseWholeNumber } from "./options.ts";
 import type { CheckpointEvery } from "../sandbox/contract/checkpoint.ts";
@@ -63,6 +64,7 @@ export function sessionCommand(): Command {
   return new Command("session")
     .description("Run a Python session that reads requests and writes responses as lines of JSON")
     .addOption(profileOption())
+    .addOption(clockOption())
     .option("--seed <n>", "make random, secrets and uuid4 reproducible", parseWholeNumber(0))
     .option(
       "--checkpoint-every <when>",

@@ -1,3 +1,5 @@
+import { isJsonObject } from "../json.ts";
+
 /**
  * Numbers of JSON that JavaScript cannot hold or would write differently. They are kept as `JSON.rawJSON`, which
  * `JSON.stringify` writes as the text had them.
@@ -29,7 +31,7 @@ export function rawNumberText(value: unknown): string | undefined {
   return isRawJson(value) ? (value as { rawJSON: string }).rawJSON : undefined;
 }
 
-/** Maximum number of digits of an integer that becomes a bigint: that of Python's own conversions. */
+/** Maximum number of digits of an integer that becomes a bigint: the limit of Python's own conversions. */
 export const MAX_DIGITS = 4_300;
 
 /** What a text has if one of its numbers may be an integer that a number cannot hold, or no double. */
@@ -114,7 +116,7 @@ export function parseExact(json: string): unknown {
 /** Returns the text of a JSON object, trimmed, or `undefined` when parsing it loses nothing. */
 export function exactText(json: string): string | undefined {
   const value = parseExact(json);
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? json.trim() : undefined;
+  return isJsonObject(value) ? json.trim() : undefined;
 }
 
 function keepNumber(_key: string, value: unknown, context?: NumberSource): unknown {

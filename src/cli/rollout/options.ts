@@ -5,7 +5,7 @@ import { configOption } from "../config/config_file.ts";
 import { UsageError } from "../cli_errors.ts";
 import { flagOf, type OptionRow, type OptionTable } from "../option_table.ts";
 import { parseNumber, parseNumberAtLeast, parseWholeNumber } from "../options.ts";
-import { profileOption } from "../sandbox_options.ts";
+import { clockOption, profileOption } from "../sandbox_options.ts";
 import { timeScaleOption } from "../time_scale.ts";
 import { envKindOf, ENVS, FILE_ENV } from "./envs.ts";
 import { DEFAULT_GRADER } from "./graders.ts";
@@ -13,6 +13,9 @@ import { ALLOW_HELP } from "./plugins.ts";
 import { DEFAULT_MAX_TOKENS, POLICIES } from "./policies.ts";
 import { pythonProfileOption } from "./python_files.ts";
 import { DEFAULT_SERVER_WAIT } from "./server_watch.ts";
+import { FAMILY_ENV, FAMILY_TASKS } from "./envs/families.ts";
+import { REASONING_GYM } from "./envs/reasoning_gym.ts";
+import { HARBOR_ENV } from "./envs/harbor.ts";
 import { TAU_BENCH } from "./envs/tau_bench.ts";
 import { USER_STRATEGIES, USERS } from "./envs/users.ts";
 import { WORKSPACE_ENV } from "./envs/workspace.ts";
@@ -29,6 +32,8 @@ export interface RolloutOptionRow extends OptionRow {
 
 /** Envs that are chats of `ChatEnv`. */
 const CHAT_ENVS = ["python", "tools", "chat", FILE_ENV];
+/** Chats, and the envs of families, which are chats too. */
+const CHATS_AND_FAMILIES = [...CHAT_ENVS, FAMILY_ENV, REASONING_GYM];
 
 const COUNT = parseWholeNumber(1);
 
@@ -59,7 +64,9 @@ export const ROLLOUT_OPTIONS = {
     isKept: false,
     group: "Tasks",
     value: "name",
-    about: "split: files of a folder (default: train, else all) or tasks of tau-bench (default: test)",
+    about:
+      "split: files of a folder (default: train, else all), tasks of tau-bench (default: test) or of a family " +
+      "(train, validation or test; default: train)",
     isSetByWorkspace: true,
   },
   queryField: {
@@ -94,7 +101,20 @@ export const ROLLOUT_OPTIONS = {
     about: "column that graders get in `fields`; repeatable (default: all others)",
     envs: CHAT_ENVS,
   },
-  limit: { isKept: false, group: "Tasks", value: "n", number: COUNT, about: "play only the first n tasks" },
+  limit: {
+    isKept: false,
+    group: "Tasks",
+    value: "n",
+    number: COUNT,
+    about: `play only the first n tasks (default: all; families and reasoning-gym: ${FAMILY_TASKS})`,
+  },
+  difficulty: {
+    group: "Tasks",
+    value: "n",
+    about:
+      "difficulty of a family from 1 to 10, a range as in 1-5, or auto, which follows the pass rate (default: 1)",
+    envs: [FAMILY_ENV],
+  },
   samples: {
     isKept: false,
     group: "Tasks",
@@ -200,7 +220,8 @@ export const ROLLOUT_OPTIONS = {
     group: "Policy",
     value: "n",
     number: COUNT,
-    about: "maximum replies per episode (default: 8; tau-bench: 30; workspace: 50 commands)",
+    about:
+      "maximum replies per episode (default: 8; tau-bench: 30; harbor: 50; workspace: 50 commands; families: 1, with tools 64)",
   },
   episodeTokens: {
     group: "Policy",
@@ -236,7 +257,7 @@ export const ROLLOUT_OPTIONS = {
     value: "file",
     repeats: true,
     about: "file like ./my_transform.ts that changes queries, tool results or rewards of a chat; repeatable",
-    envs: CHAT_ENVS,
+    envs: CHATS_AND_FAMILIES,
   },
   transformAllow: {
     isKept: false,
@@ -244,7 +265,7 @@ export const ROLLOUT_OPTIONS = {
     value: "permission",
     repeats: true,
     about: `permission of these files: ${ALLOW_HELP}`,
-    envs: CHAT_ENVS,
+    envs: CHATS_AND_FAMILIES,
   },
   graderAllow: {
     isKept: false,
@@ -253,6 +274,12 @@ export const ROLLOUT_OPTIONS = {
     repeats: true,
     about: `permission of that file in TypeScript: ${ALLOW_HELP}`,
     isSetByWorkspace: true,
+  },
+  audit: {
+    group: "Reward",
+    value: "how",
+    choices: ["flag", "zero"],
+    about: "search replies for known hacks: flag writes them into the row, zero also takes the reward away",
   },
   judge: {
     group: "Reward",
@@ -303,8 +330,8 @@ export const ROLLOUT_OPTIONS = {
     isKept: false,
     group: "Env tau-bench",
     value: "dir",
-    about: "checkout, or a folder with the same layout",
-    envs: [TAU_BENCH],
+    about: "checkout, or a folder with the same layout; of reasoning-gym the folder of pip install --target",
+    envs: [TAU_BENCH, REASONING_GYM],
   },
   domain: {
     group: "Env tau-bench",
@@ -333,6 +360,23 @@ export const ROLLOUT_OPTIONS = {
     about: "strategy of a model that plays the user",
     envs: [TAU_BENCH],
   },
+  dataSet: {
+    group: "Env reasoning-gym",
+    value: "name",
+    about: "data set, for example leg_counting",
+    envs: [REASONING_GYM],
+  },
+  dataSetConfig: {
+    group: "Env reasoning-gym",
+    value: "json",
+    about: "JSON object with settings of the data set",
+    envs: [REASONING_GYM],
+  },
+  fullScore: {
+    group: "Env reasoning-gym",
+    about: "score 1 for the full score, else 0 (default: the data set's own score)",
+    envs: [REASONING_GYM],
+  },
   task: {
     group: "Env workspace",
     value: "path",
@@ -360,11 +404,22 @@ export const ROLLOUT_OPTIONS = {
     about: "reward of a reply without a command, for example -0.1",
     envs: [WORKSPACE_ENV],
   },
+  harbor: {
+    group: "Env harbor",
+    value: "dir",
+    about: "folder of a task in Harbor's format, or of such folders; implies --env harbor",
+    envs: [HARBOR_ENV],
+  },
   profile: {
     group: "Sandbox and speed",
     about: "profile of the sandbox",
     make: profileOption,
     isSetByWorkspace: true,
+  },
+  clock: {
+    group: "Sandbox and speed",
+    about: "time that programs see",
+    make: clockOption,
   },
   pythonProfile: {
     group: "Sandbox and speed",
@@ -377,14 +432,14 @@ export const ROLLOUT_OPTIONS = {
     value: "n",
     number: COUNT,
     default: 2000,
-    about: "timeout of a code block or tool call in milliseconds (workspace commands: 25000)",
+    about: "timeout of a code block or tool call in milliseconds (workspace commands: 25000, harbor: 120000)",
   },
   timeScale: {
     group: "Sandbox and speed",
     value: "n",
     about: "factor of the limits of time of programs",
     make: timeScaleOption,
-    envs: CHAT_ENVS,
+    envs: CHATS_AND_FAMILIES,
   },
   runUnlabeled: {
     group: "Sandbox and speed",
@@ -473,9 +528,11 @@ export function checkEnvOptions(given: Iterable<string>, env: string): void {
     const { envs, isSetByWorkspace = false } = rows[name] ?? {};
     const start = `Cannot play env '${env}' with ${flagOf(name)}`;
     if (envs !== undefined && !envs.includes(envKindOf(env))) {
-      const named = envs.filter((name) => name !== FILE_ENV);
+      const named = envs.filter((name) => name !== FILE_ENV && name !== FAMILY_ENV);
       const [owner] = named;
-      const reason = owner === undefined
+      const reason = envs[0] === FAMILY_ENV
+        ? "as it is for the envs of families: give an env such as --env paddock/graph-paths"
+        : owner === undefined
         ? "as it is for an env in a file: give --env FILE.ts"
         : named.length === 1
         ? `as it is for env '${owner}': add --env ${owner}`
@@ -484,6 +541,9 @@ export function checkEnvOptions(given: Iterable<string>, env: string): void {
     }
     if (env === WORKSPACE_ENV && isSetByWorkspace) {
       throw new UsageError(`${start} as its task and agent files set it: remove ${flagOf(name)}`);
+    }
+    if (env === HARBOR_ENV && isSetByWorkspace && name !== "system") {
+      throw new UsageError(`${start} as the folders of its tasks set it: remove ${flagOf(name)}`);
     }
   }
 }

@@ -3,10 +3,10 @@ import { readTasks } from "../../datasets/read_tasks.ts";
 import type { Env } from "../../envs/env.ts";
 import { DatasetError, errorMessage } from "../../errors.ts";
 import type { Policy } from "../../policy/policy.ts";
-import type { EpisodeLimits } from "../../rollout/episode_run.ts";
-import type { CutScore } from "../../rollout/episode_score.ts";
+import type { EpisodeLimits } from "../../rollout/episode/episode_run.ts";
+import type { CutScore } from "../../rollout/episode/episode_score.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
-import { shortenTrajectory, toEpisodeRow } from "../../rollout/episode_row.ts";
+import { shortenTrajectory, toEpisodeRow } from "../../rollout/episode/episode_row.ts";
 import { rolloutAll } from "../../rollout/rollout_all.ts";
 import type { BranchPoint } from "../../rollout/rollout_tree.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
@@ -14,22 +14,25 @@ import type { Task } from "../../task.ts";
 import { EXIT } from "../run_command.ts";
 import { countTasks } from "../input.ts";
 import type { TerminalSink, TextSink } from "../io.ts";
-import { escapeControls, escapeJsonControls, escapeLine } from "../../terminal_text.ts";
+import { escapeControls, escapeJsonControls } from "../../terminal_text.ts";
 import { writeText } from "../output.ts";
 import { formatTranscript } from "../transcript.ts";
 import type { MakeEnv } from "./envs.ts";
+import type { GeneratedTasks } from "./envs/families.ts";
 import { UnwrittenError, UsageError } from "../cli_errors.ts";
+import { EpisodeGroups, StartupFailureWarning } from "./report/episode_groups.ts";
 import { RemainingEpisodes } from "./finished_episodes.ts";
-import { Progress } from "./progress.ts";
+import { Progress } from "./report/progress.ts";
 import type { ServerWatch } from "./server_watch.ts";
-import { type Summary, SummaryTable } from "./summary.ts";
+import type { Summary } from "./report/summary.ts";
+import { SummaryTable } from "./report/summary_table.ts";
 import type { TrainingRun } from "./training_file.ts";
 import type { TrajectoryFile } from "./trajectory_file.ts";
 
 /** Options of {@linkcode playTasks}. */
 export interface TaskRunOptions {
   /** Path of a task file or of a folder of them, or the tasks. */
-  tasks: string | readonly Task[];
+  tasks: string | readonly Task[] | GeneratedTasks;
   /** Split whose files of a folder are played. */
   split?: string | undefined;
   /** Columns of the tasks in the file. */
@@ -47,6 +50,8 @@ export interface TaskRunOptions {
   makeEnv: MakeEnv;
   /** Called with each task, in the order of the file, before the task is played. */
   onTask?: ((task: Task) => void) | undefined;
+  /** Called with each finished episode, before the next task is taken. */
+  onEpisode?: ((trajectory: Trajectory) => void) | undefined;
   /** Number of episodes per task. */
   samples: number;
   seed?: number | undefined;
@@ -119,7 +124,7 @@ class TaskRun {
     const { tasks, limit, samples, branch, summary, stderr, columns, signal } = this.#options;
     const count = typeof tasks === "string"
       ? await countTasks(tasks, limit)
-      : Math.min(tasks.length, limit ?? Infinity);
+      : Math.min("generate" in tasks ? tasks.count : tasks.length, limit ?? Infinity);
     // an episode that ends before a branch has no branches, so the number of a tree's episodes is unknown
     const total = count === undefined || branch ? undefined : count * samples;
     const groups = new EpisodeGroups((id) => branch ? 1 : this.#unfinished.remainingCount(id));
@@ -208,6 +213,7 @@ class TaskRun {
       onTrajectory: async (trajectory) => {
         if (trajectory.parent === undefined) summary.end(trajectory);
         else if (trajectory.parent.call === undefined) summary.add(trajectory); // a question is no episode
+        this.#options.onEpisode?.(trajectory);
         this.#ended.add(trajectory);
         await this.#write(trajectory);
       },
@@ -239,7 +245,7 @@ class TaskRun {
 
   #source(): Iterable<Task> | AsyncIterable<Task> {
     const { tasks, limit, split, taskColumns: columns } = this.#options;
-    if (typeof tasks !== "string") return tasks.slice(0, limit);
+    if (typeof tasks !== "string") return "generate" in tasks ? tasks.generate() : tasks.slice(0, limit);
     const onFault = (task: Task, error: DatasetError) => void this.#faults.set(task, error);
     return readTasks(tasks, { limit, split, columns, onFault });
   }
@@ -299,61 +305,4 @@ export async function playTasks(options: TaskRunOptions): Promise<number> {
     if (error instanceof Deno.errors.BrokenPipe) return EXIT.ok;
     throw error;
   }
-}
-
-/** Number of failed first episodes after which the run is unlikely to succeed. */
-const FAILURES_BEFORE_WARNING = 8;
-
-/**
- * Warns if the first episodes of a run all fail because the server is unreachable or refuses the requests, or all end
- * before a reply because their first prompts exceed the context of the model.
- */
-export class StartupFailureWarning {
-  #failures = 0;
-  #isDone = false;
-
-  /** Adds an episode. Returns the warning when due, once. */
-  add({ error, turns, cut, unscored = "" }: Trajectory): string | undefined {
-    if (this.#isDone) return undefined;
-    const isServerFailure = error?.fault === "unreachable" || error?.fault === "refused";
-    const isTooLong = cut === "context" && turns === 0;
-    this.#isDone = !(isServerFailure || isTooLong) || ++this.#failures >= FAILURES_BEFORE_WARNING;
-    if (!(isServerFailure || isTooLong) || !this.#isDone) return undefined;
-    const what = isTooLong ? "ended without a reply" : "failed";
-    return `warning: the first ${FAILURES_BEFORE_WARNING} episodes all ${what}: ${
-      escapeLine(error?.message ?? unscored)
-    }. Ctrl-C ends the run.\n`;
-  }
-}
-
-/** Groups the episodes of each task, in whatever order they end. */
-export class EpisodeGroups {
-  readonly #expected: (id: string) => number;
-  readonly #open = new Map<string, Trajectory[]>();
-
-  /** `expected` returns the total number of episodes of a task. */
-  constructor(expected: (id: string) => number) {
-    this.#expected = expected;
-  }
-
-  /** Adds an episode. Returns the group in the order of samples if the group is complete, else nothing. */
-  add(trajectory: Trajectory): Trajectory[] {
-    const { id } = trajectory.task;
-    const group = [...this.#open.get(id) ?? [], trajectory];
-    this.#open.set(id, group);
-    if (group.length < this.#expected(id)) return [];
-    this.#open.delete(id);
-    return sortBySample(group);
-  }
-
-  /** Returns and removes the episodes of incomplete groups. */
-  takeRest(): Trajectory[] {
-    const rest = [...this.#open.values()].flatMap(sortBySample);
-    this.#open.clear();
-    return rest;
-  }
-}
-
-function sortBySample(group: readonly Trajectory[]): Trajectory[] {
-  return group.toSorted((one, other) => one.sample - other.sample);
 }

@@ -32,11 +32,13 @@ import tools from "../guest/python/tools.py" with { type: "text" };
 import values from "../guest/python/values.py" with { type: "text" };
 import display from "../guest/python/display.py" with { type: "text" };
 import socketModule from "../guest/python/sockets/socket_module.py" with { type: "text" };
+import tls from "../guest/python/sockets/tls.py" with { type: "text" };
 import cells from "../guest/python/notebook/cells.py" with { type: "text" };
 import magics from "../guest/python/notebook/magics.py" with { type: "text" };
 import pretty from "../guest/python/notebook/pretty.py" with { type: "text" };
 import { sha256 } from "../../hash.ts";
 import { guestName } from "../profile/guest_name.ts";
+import { placeholdersOf } from "../profile/network.ts";
 import type { Profile } from "../profile/profile.ts";
 import type { PyodideFiles } from "./pyodide.ts";
 import { widenCStack } from "./wasm/c_stack.ts";
@@ -44,15 +46,8 @@ import { addToTable } from "./wasm/function_table.ts";
 import { errorTexts, LINUX_ERRORS, raiseLinuxErrors } from "./wasm/linux_errors.ts";
 import { widenSizes } from "./wasm/sizes/sizes.ts";
 import { stripWasm } from "./wasm/wasm.ts";
-import { SHELL_ENGINE_FILES, SHELL_FILES, SUPERVISOR_FILES, WORKER_FILES } from "./guest_manifest.ts";
-import engineChanges from "./shell/engine_changes.ts" with { type: "text" };
-import globChanges from "./shell/glob_changes.ts" with { type: "text" };
-import errorChanges from "./shell/error_changes.ts" with { type: "text" };
-import parserChanges from "./shell/parser_changes.ts" with { type: "text" };
-import shellBundle from "./shell/shell_bundle.ts" with { type: "text" };
-import streamChanges from "./shell/stream_changes.ts" with { type: "text" };
-import unusedCommands from "./shell/unused_commands.ts" with { type: "text" };
-import { REPLACED_COMMANDS } from "../guest/shell/replaced_commands.ts";
+import { BROKER_FILES, SUPERVISOR_FILES, WORKER_FILES } from "./guest_manifest.ts";
+import * as shellSources from "./shell/shell_sources.ts";
 
 /** A JavaScript module of the guest, as it runs. */
 export interface GuestModule {
@@ -60,9 +55,12 @@ export interface GuestModule {
   readonly source: string;
 }
 
-/** Returns the supervisor's files, which are in one directory of the cache. `supervisor.js` is the main module. */
+/**
+ * Returns the files of the supervisor and the broker, which are in one directory of the cache. `supervisor.js` and
+ * `broker.js` are the main modules.
+ */
 export function supervisorModules(): GuestModule[] {
-  return Object.entries(SUPERVISOR_FILES).map(([name, source]) => ({
+  return Object.entries({ ...SUPERVISOR_FILES, ...BROKER_FILES }).map(([name, source]) => ({
     name: `${name}.js`,
     source: stripTypeScriptTypes(source).replace(/(from )"\.[\w./]*\/(\w+)\.ts"/g, '$1"./$2.js"'),
   }));
@@ -73,26 +71,12 @@ export function workerModules(): GuestModule[] {
   return guestModules(WORKER_FILES);
 }
 
-/** Sources of the shell, its engine and their build. */
-const SHELL_SOURCES: readonly string[] = [
-  ...Object.values(SHELL_FILES),
-  ...Object.values(SHELL_ENGINE_FILES),
-  shellBundle,
-  engineChanges,
-  errorChanges,
-  globChanges,
-  parserChanges,
-  streamChanges,
-  unusedCommands,
-  ...REPLACED_COMMANDS,
-];
-
-/** Hash of the sources. It is computed once, as they have more than a megabyte. */
+/** Hash of the sources of the shell, its engine and their build: computed once, as the sources have a megabyte. */
 let shellHash: Promise<string> | undefined;
 
 /** Returns a hash of the shell, its engine and their build, which is part of an image's cache key. */
 export function hashShell(): Promise<string> {
-  shellHash ??= sha256(JSON.stringify(SHELL_SOURCES));
+  shellHash ??= sha256(JSON.stringify(Object.entries(shellSources)));
   return shellHash;
 }
 
@@ -146,7 +130,7 @@ export function plainImagePlan(
 }
 
 /** Returns what a profile adds to the plain image. */
-export function imageExtension({ name, preimports, preload }: Profile): ImageExtension {
+export function imageExtension({ name, preimports, preload, network }: Profile): ImageExtension {
   const sources = {
     late_modules: lateModules,
     bridge,
@@ -162,6 +146,7 @@ export function imageExtension({ name, preimports, preload }: Profile): ImageExt
     locks,
     threads,
     socket_module: socketModule,
+    tls,
     timers,
     missing,
     report,
@@ -181,7 +166,12 @@ export function imageExtension({ name, preimports, preload }: Profile): ImageExt
     magics,
     library_additions: libraryAdditions,
   };
-  const extension = { sources, preimports, profile: guestName(name) };
+  const extension = {
+    sources,
+    preimports,
+    profile: guestName(name),
+    ...(network?.secrets && { environment: placeholdersOf(network) }),
+  };
   if (!preload) return extension;
   return { ...extension, preload: { module: preload.module, source: preload.source } };
 }
@@ -217,7 +207,7 @@ export interface LeanWasmOptions {
 
 /**
  * Returns the Wasm module with some exported functions. The functions that Emscripten's JavaScript names are in the
- * table, so that `ctypes` finds them. Sizes are those of 64-bit machines where they are limits, and the C stack is
+ * table, so that `ctypes` finds them. Sizes are sizes of 64-bit machines where they are limits, and the C stack is
  * larger. A module without data raises exceptions with the numbers of Linux.
  */
 export function leanWasm(

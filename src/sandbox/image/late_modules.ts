@@ -7,6 +7,7 @@ import epoll from "../guest/python/sockets/epoll.py" with { type: "text" };
 import hosts from "../guest/python/sockets/hosts.py" with { type: "text" };
 import messages from "../guest/python/sockets/messages.py" with { type: "text" };
 import options from "../guest/python/sockets/options.py" with { type: "text" };
+import outside from "../guest/python/sockets/outside.py" with { type: "text" };
 import polling from "../guest/python/sockets/polling.py" with { type: "text" };
 import socketData from "../guest/python/sockets/socket_data.py" with { type: "text" };
 import socketType from "../guest/python/sockets/socket_type.py" with { type: "text" };
@@ -26,6 +27,7 @@ export const LATE_MODULES: Readonly<Record<string, string>> = {
   hosts,
   messages,
   options,
+  outside,
   polling,
   socket_data: socketData,
   socket_type: socketType,

@@ -11,6 +11,7 @@ import {
   type ToolCallParser,
   UNNAMED,
 } from "./tool_call_parser.ts";
+import { isJsonObject } from "../../json.ts";
 
 /** A reply is a single call from the first brace or fence on. */
 const REGIONS = { open: /(?!)/, bare: /^(?:\{|```)/ };
@@ -23,7 +24,7 @@ const REGIONS = { open: /(?!)/, bare: /^(?:\{|```)/ };
  * An entry of `tools` without a tool name gives an error that the model reads.
  */
 export function jsonCalls(options: RegistryStyleOptions = {}): ToolCallParser {
-  requireKnownOptions("call jsonCalls", options, OPTIONS);
+  requireKnownOptions("call jsonCalls", options, { errorKeyFails: true });
   return { parse, ...registryStyle(options) };
 }
 
@@ -44,7 +45,7 @@ function parseText(text: string): ParsedMessage {
 function replyObject(text: string): Record<string, unknown> | undefined {
   try {
     const value = parseJson(stripFence(text));
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+    return isJsonObject(value) ? { ...value } : undefined;
   } catch {
     return undefined; // a reply that is not JSON is plain text
   }
@@ -72,8 +73,3 @@ function call(entry: unknown): ParsedCall {
   const read = typeof args === "string" ? parseArguments(args) : toArguments(args);
   return { name: tool.trim(), ...read, ...callId };
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof RegistryStyleOptions, true>> = {
-  errorKeyFails: true,
-};

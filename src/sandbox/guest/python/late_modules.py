@@ -6,7 +6,7 @@ import types
 
 FOLDER = "/lib/python3.14/lib-dynload/_late"
 NAMES = (
-    "addresses ancillary checks connections endpoints epoll hosts messages options polling socket_data socket_type streams"
+    "addresses ancillary checks connections endpoints epoll hosts messages options outside polling socket_data socket_type streams"
 ).split()
 
 _FileIO = io.FileIO

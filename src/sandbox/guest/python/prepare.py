@@ -96,7 +96,7 @@ def _read_source(path):
         return file.read()
 
 
-def _extend(sources, preimports, profile, preload=None):
+def _extend(sources, preimports, profile, preload=None, environment=None):
     gc.unfreeze()
     importlib.invalidate_caches()
     if os.path.isdir(SITE_PACKAGES):
@@ -108,6 +108,7 @@ def _extend(sources, preimports, profile, preload=None):
     _publish_tools(modules["tools"])
     sys.modules["paddock"]._processes, sys.modules["paddock"]._pipes = modules["processes"], modules["pipes"]
     modules["library_additions"].import_again()
+    os.environ.update(environment or {})
     if preload:
         _run_module(**preload)
     _freeze()

@@ -59,6 +59,8 @@ ready = collections.deque()
 _abandoned = []
 _sleepers = []
 _reply_waiters = []
+links = [0]
+"""Number of connections to the outside, whose packets come from the host."""
 _error = [None]
 _urgent = collections.deque()
 """Threads that are to do something before all others run."""
@@ -148,7 +150,7 @@ def wake(thread):
 def yield_now():
     """Lets another thread run, if one is ready."""
     me = running[0]
-    _wake_due()
+    _wake_due(is_busy=True)
     _commands.run_slice()
     if ready or _urgent:
         thread = _first(_urgent[0]) if _urgent else ready.popleft()
@@ -261,7 +263,7 @@ def _next_thread(me=None):
             return ready.popleft()
         if _commands.live and (_commands.waiting or _sleepers or _alarms.is_armed()):
             _commands.wait_for_news()
-        elif _reply_waiters:
+        elif _reply_waiters or links[0]:
             _tools._collect(_idle_ms())
             _wake_reply_waiters()
         elif _sleepers or _alarms.is_armed():
@@ -297,8 +299,8 @@ def _idle_ms():
     return min(max(0.0, (_sleepers[0][0] - _monotonic()) * 1000), 3_600_000.0)
 
 
-def _wake_due():
-    """Wakes threads whose deadline has passed, and those that wait for replies of the host."""
+def _wake_due(is_busy=False):
+    """Wakes threads whose deadline has passed and, while a thread can run, those that wait for replies of the host."""
     if _sleepers:
         now = _monotonic()
         while _sleepers and (_sleepers[0][0] <= now or _sleepers[0][2].alarm != _sleepers[0][1]):
@@ -306,7 +308,7 @@ def _wake_due():
             if thread.alarm == alarm:
                 thread.alarm = None
                 wake(thread)
-    if _reply_waiters and ready and _monotonic() - _polled[0] > POLL_SECONDS:
+    if (_reply_waiters or links[0]) and (is_busy or ready) and _monotonic() - _polled[0] > POLL_SECONDS:
         _tools._collect(0.0)
         _polled[0] = _monotonic()
         _wake_reply_waiters()

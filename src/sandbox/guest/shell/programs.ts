@@ -1,11 +1,13 @@
 import { defineCommand } from "./engine.ts";
 import type { Command } from "just-bash";
-import { latin1, type ShellFiles } from "./files.ts";
+import type { ShellFiles } from "./files.ts";
+import { latin1 } from "./script/byte_text.ts";
 import { type GnuCommand, UsageError } from "./gnu/command.ts";
 import { clock } from "./clock.ts";
 import { consoleScripts } from "./console_scripts.ts";
 import type { RareCommand } from "./rare_commands.ts";
 import { GNU_NAMES } from "./gnu/gnu_names.ts";
+import { takeAll } from "./programs/coproc_input.ts";
 import { type EngineCommandParts, toEngineCommand } from "./programs/engine_command.ts";
 import { printfCommand } from "./programs/printf_command.ts";
 import { refusingCommands } from "./programs/refused_arguments.ts";
@@ -22,7 +24,7 @@ export interface ProgramRequest {
   readonly cwd: string;
   /** The exported variables. */
   readonly env: Readonly<Record<string, string>>;
-  /** Text in which each character is one byte. */
+  /** Text in which each character is a byte. */
   readonly stdin: string;
 }
 
@@ -75,7 +77,10 @@ export function createCommands(files: ShellFiles, parts: CommandParts): Command[
   const { runPython, onShell } = parts;
   const pythonCommand = (name: string, head: readonly string[]) =>
     defineCommand(name, async (args, { cwd, exportedEnv = {}, stdin, signal, fs }) => {
-      const request = { argv: [...head, ...args], cwd, env: exportedEnv, stdin: String(stdin ?? "") };
+      const own = files.input?.isCurrent ? files.input : undefined;
+      await own?.waitForEnd();
+      const text = own ? takeAll(own) : String(stdin ?? "");
+      const request = { argv: [...head, ...args], cwd, env: exportedEnv, stdin: text };
       const run = async (argv: readonly string[]): ReturnType<Command["execute"]> => {
         const { stdout, stderr, exitCode } = await runPython({ ...request, argv }, signal);
         return { stdout: latin1(stdout), stderr: decoder.decode(stderr), stdoutKind: "bytes", exitCode };
@@ -146,6 +151,11 @@ class LazyModule<Module> {
 
 const gnuModule = new LazyModule(() => import("./gnu/gnu_commands.ts"));
 const rareModule = new LazyModule(() => import("./rare_commands.ts"));
+
+/** Loads the modules of all commands. */
+export async function loadModules(): Promise<void> {
+  await Promise.all([gnuModule.get(), rareModule.get()]);
+}
 
 /** Commands that few programs use, which are a module of their own. */
 const RARE_COMMANDS: Readonly<Record<RareCommand, true>> = {

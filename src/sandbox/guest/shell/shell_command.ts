@@ -1,7 +1,8 @@
 import { join } from "../../protocol.ts";
 import { thrownText } from "../errno.ts";
 import { clock, createInterruptibleLimits, type ShellLimits, ShellSignal, STOP_LIMITS } from "./clock.ts";
-import { latin1, latin1Bytes, type ShellFiles } from "./files.ts";
+import type { ShellFiles } from "./files.ts";
+import { latin1, latin1Bytes } from "./script/byte_text.ts";
 import type { AbortNotice, ProgramRequest, ProgramResult } from "./programs.ts";
 import { ScriptEngine } from "./script_engine.ts";
 import { type PrintedText, ShellTerminal } from "./terminal.ts";
@@ -25,7 +26,7 @@ export interface CommandRequest {
 /** The parts of a {@linkcode ShellCommand}. */
 export interface ShellCommandParts {
   readonly files: ShellFiles;
-  /** Text in which each character is one byte. */
+  /** Text in which each character is a byte. */
   readonly stdin: string;
   readonly limits: ShellLimits;
   readonly onEvent: () => void;
@@ -161,7 +162,7 @@ export class ShellCommand {
   }
 }
 
-/** Converts output to text in which each character is one byte. */
+/** Converts output to text in which each character is a byte. */
 function toByteText(printed: PrintedText): { stdout: string; stderr: string } {
   const { stdout, stderr, stdoutKind, stdoutEncoding } = printed;
   const isBytes = stdoutKind === "bytes" || (stdoutKind === undefined && stdoutEncoding === "binary");

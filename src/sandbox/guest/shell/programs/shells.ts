@@ -1,6 +1,6 @@
 import type { Command, IFileSystem } from "just-bash";
 import { defineCommand } from "../engine.ts";
-import { latin1Bytes } from "../files.ts";
+import { latin1Bytes } from "../script/byte_text.ts";
 
 const decoder = new TextDecoder();
 
@@ -11,7 +11,7 @@ export interface StartedShell {
   readonly isDash: boolean;
 }
 
-/** `bash` and `sh` with options before the program, which become `set`. Those of a login have no effect. */
+/** `bash` and `sh` with options before the program, which become `set`. The options of a login have no effect. */
 export function shells(onShell: (shell: StartedShell) => void): Command[] {
   return ["bash", "sh"].map((name) =>
     defineCommand(name, async (args, { origCommand, stdin, fs, cwd }) => {
