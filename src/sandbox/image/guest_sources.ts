@@ -32,7 +32,6 @@ import tools from "../guest/python/tools.py" with { type: "text" };
 import values from "../guest/python/values.py" with { type: "text" };
 import display from "../guest/python/display.py" with { type: "text" };
 import socketModule from "../guest/python/sockets/socket_module.py" with { type: "text" };
-import tls from "../guest/python/sockets/tls.py" with { type: "text" };
 import cells from "../guest/python/notebook/cells.py" with { type: "text" };
 import magics from "../guest/python/notebook/magics.py" with { type: "text" };
 import pretty from "../guest/python/notebook/pretty.py" with { type: "text" };
@@ -146,7 +145,6 @@ export function imageExtension({ name, preimports, preload, network }: Profile):
     locks,
     threads,
     socket_module: socketModule,
-    tls,
     timers,
     missing,
     report,

@@ -12,6 +12,7 @@ import polling from "../guest/python/sockets/polling.py" with { type: "text" };
 import socketData from "../guest/python/sockets/socket_data.py" with { type: "text" };
 import socketType from "../guest/python/sockets/socket_type.py" with { type: "text" };
 import streams from "../guest/python/sockets/streams.py" with { type: "text" };
+import tls from "../guest/python/sockets/tls.py" with { type: "text" };
 
 /**
  * Modules of the sandbox, by name, that a session executes when a program first uses them: files of the
@@ -32,4 +33,5 @@ export const LATE_MODULES: Readonly<Record<string, string>> = {
   socket_data: socketData,
   socket_type: socketType,
   streams,
+  tls,
 };

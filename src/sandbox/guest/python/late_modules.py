@@ -6,7 +6,7 @@ import types
 
 FOLDER = "/lib/python3.14/lib-dynload/_late"
 NAMES = (
-    "addresses ancillary checks connections endpoints epoll hosts messages options outside polling socket_data socket_type streams"
+    "addresses ancillary checks connections endpoints epoll hosts messages options outside polling socket_data socket_type streams tls"
 ).split()
 
 _FileIO = io.FileIO
@@ -72,7 +72,7 @@ def _get_late(attribute, instance, owner=None):
     found = attribute._class.__dict__[attribute._name]
     if found is attribute:
         raise AttributeError(attribute._name)
-    return found.__get__(instance, owner)
+    return found.__get__(instance, owner) if hasattr(type(found), "__get__") else found
 
 
 def add_late_attributes(owner, module, names):

@@ -12,6 +12,7 @@ import os
 import select
 import selectors
 import socket as library
+import ssl
 import sys
 import types
 
@@ -71,6 +72,9 @@ METHODS = (
     "recvfrom_into recvmsg recvmsg_into send sendall sendmsg sendto setblocking setsockopt settimeout shutdown timeout type"
 ).split()
 EPOLL_METHODS = "__enter__ __exit__ __init__ _open_end close closed fileno fromfd modify poll register unregister".split()
+
+TLS_CLASSES = ("SSLObject", "SSLSocket")
+CONTEXT_ATTRIBUTES = ("set_alpn_protocols", "sslobject_class", "sslsocket_class", "wrap_bio", "wrap_socket")
 
 originals = types.SimpleNamespace(
     **{name: getattr(_socket, name) for name in ("socket", "getaddrinfo", "inet_ntop", "inet_pton")},
@@ -176,6 +180,21 @@ def _define_where(condition, module):
     exec(compile(tree, module.__file__, "exec", dont_inherit=True), vars(module))
 
 
+def _replace_tls():
+    """Lets `ssl` have TLS of the sandbox: its classes, which are made when a program first uses one, and its context."""
+    for name in TLS_CLASSES:
+        delattr(ssl, name)
+    ssl.__getattr__ = _tls_class
+    ssl.HAS_NEVER_CHECK_COMMON_NAME = True
+    _late_modules.add_late_attributes(ssl.SSLContext, _tls, CONTEXT_ATTRIBUTES)
+
+
+def _tls_class(name):
+    if name not in TLS_CLASSES:
+        raise AttributeError(f"module 'ssl' has no attribute {name!r}")
+    return getattr(_tls, name)
+
+
 def _add_unix_streams():
     _define_where("hasattr(socket, 'AF_UNIX')", asyncio.streams)
     for name in ("open_unix_connection", "start_unix_server"):
@@ -185,5 +204,6 @@ def _add_unix_streams():
 
 _replace()
 _replace_select()
+_replace_tls()
 _add_unix_streams()
 _late_modules.enable_late_attributes()
