@@ -53,7 +53,10 @@ def late_function(module, name):
     """Returns a function that calls a function of a late module."""
 
     def call(*args, **options):
-        return getattr(module, name)(*args, **options)
+        try:
+            return getattr(module, name)(*args, **options)
+        finally:
+            del args, options  # the traceback of an exception holds this frame
 
     return call
 
