@@ -35,6 +35,9 @@ SHORT_NAMES = {
 }
 """Names by which modules of the sandbox refer to one another, where these are not the names of the modules."""
 
+PUBLISHED = ("locks", "namespaces", "pipes", "processes", "scheduler")
+"""Modules of the sandbox that files of its library use."""
+
 LATE_FOLDER = "/_late/"
 """Folder in the library with modules of the sandbox that a session executes."""
 
@@ -106,7 +109,8 @@ def _extend(sources, preimports, profile, preload=None, environment=None):
         importlib.import_module(name)
     modules = _run_sources(sources, profile)
     _publish_tools(modules["tools"])
-    sys.modules["paddock"]._processes, sys.modules["paddock"]._pipes = modules["processes"], modules["pipes"]
+    for name in PUBLISHED:
+        setattr(sys.modules["paddock"], f"_{name}", modules[name])
     modules["library_additions"].import_again()
     os.environ.update(environment or {})
     if preload:
