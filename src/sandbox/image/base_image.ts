@@ -31,7 +31,7 @@ export { SUPERVISOR } from "./build_child.ts";
  * Version of the image's files. Increase the version when the host writes the files in another way, or with
  * other time zones.
  */
-const IMAGE_FORMAT = 22;
+const IMAGE_FORMAT = 23;
 
 /** A profile, what the profile adds to the plain image, and all that the profile's image depends on. */
 interface ImageRecipe {

@@ -13,6 +13,7 @@ import namespaces from "../guest/python/namespaces.py" with { type: "text" };
 import pipes from "../guest/python/pipes.py" with { type: "text" };
 import posixNames from "../guest/python/posix_names.py" with { type: "text" };
 import exitFunctions from "../guest/python/exit_functions.py" with { type: "text" };
+import lateModules from "../guest/python/late_modules.py" with { type: "text" };
 import libraryAdditions from "../guest/python/library_additions.py" with { type: "text" };
 import locks from "../guest/python/locks.py" with { type: "text" };
 import prepare from "../guest/python/prepare.py" with { type: "text" };
@@ -30,19 +31,7 @@ import toolArguments from "../guest/python/tool_arguments.py" with { type: "text
 import tools from "../guest/python/tools.py" with { type: "text" };
 import values from "../guest/python/values.py" with { type: "text" };
 import display from "../guest/python/display.py" with { type: "text" };
-import addresses from "../guest/python/sockets/addresses.py" with { type: "text" };
-import ancillary from "../guest/python/sockets/ancillary.py" with { type: "text" };
-import endpoints from "../guest/python/sockets/endpoints.py" with { type: "text" };
-import handshake from "../guest/python/sockets/handshake.py" with { type: "text" };
-import hosts from "../guest/python/sockets/hosts.py" with { type: "text" };
-import messages from "../guest/python/sockets/messages.py" with { type: "text" };
-import socketOptions from "../guest/python/sockets/options.py" with { type: "text" };
-import outside from "../guest/python/sockets/outside.py" with { type: "text" };
-import polling from "../guest/python/sockets/polling.py" with { type: "text" };
 import socketModule from "../guest/python/sockets/socket_module.py" with { type: "text" };
-import socketType from "../guest/python/sockets/socket_type.py" with { type: "text" };
-import tls from "../guest/python/sockets/tls.py" with { type: "text" };
-import streams from "../guest/python/sockets/streams.py" with { type: "text" };
 import cells from "../guest/python/notebook/cells.py" with { type: "text" };
 import magics from "../guest/python/notebook/magics.py" with { type: "text" };
 import pretty from "../guest/python/notebook/pretty.py" with { type: "text" };
@@ -142,6 +131,7 @@ export function plainImagePlan(
 /** Returns what a profile adds to the plain image. */
 export function imageExtension({ name, preimports, preload, network }: Profile): ImageExtension {
   const sources = {
+    late_modules: lateModules,
     bridge,
     signals,
     alarms,
@@ -154,19 +144,7 @@ export function imageExtension({ name, preimports, preload, network }: Profile):
     commands,
     locks,
     threads,
-    polling,
-    addresses,
-    hosts,
-    options: socketOptions,
-    endpoints,
-    streams,
-    messages,
-    outside,
-    ancillary,
-    socket_type: socketType,
     socket_module: socketModule,
-    handshake,
-    tls,
     timers,
     missing,
     report,

@@ -21,7 +21,7 @@ import {
 } from "./guest_sources.ts";
 import { runBuild } from "./build_child.ts";
 import { FULL_C_STACK_BYTES } from "./wasm/c_stack.ts";
-import { addByteCode, standardLibrary, standardModules } from "./standard_library.ts";
+import { addByteCode, LATE_PATHS, standardLibrary, standardModules } from "./standard_library.ts";
 import { bootMounts } from "../profile/mounts.ts";
 import { isNativeLibrary, type LibraryFile, linkLibraries, type NativeLibrary } from "./native_libraries.ts";
 import { parseProfile, type Profile } from "../profile/profile.ts";
@@ -118,9 +118,10 @@ export async function buildPlainImage(options: ImageBuildOptions): Promise<Image
     factory: await build.save("pyodide.asm.mjs", factory),
     image: { ...metadata, ...await build.save("image.bin", data) },
   };
-  const byteCode = await build.compile(await standardModules(pyodide, COMMON_MODULES), manifest);
+  const modules = [...await standardModules(pyodide, COMMON_MODULES), ...LATE_PATHS];
+  const byteCode = await build.compile(modules, manifest);
   const stdlib = await addByteCode(pyodide.stdlib, byteCode);
-  return { ...manifest, library: await build.saveLibrary(await standardLibrary({ stdlib })) };
+  return { ...manifest, library: await build.saveLibrary(await standardLibrary({ stdlib, byteCode })) };
 }
 
 /**

@@ -18,6 +18,7 @@ import mpUtil from "../guest/library/multiprocessing/util.py" with { type: "text
 import pwd from "../guest/library/pwd.py" with { type: "text" };
 import webbrowser from "../guest/library/webbrowser.py" with { type: "text" };
 import resource from "../guest/library/resource.py" with { type: "text" };
+import { LATE_MODULES } from "./late_modules.ts";
 import type { LibraryFile } from "./native_libraries.ts";
 import type { PyodideFiles } from "./pyodide.ts";
 
@@ -46,7 +47,12 @@ export const OWN_LIBRARY: Readonly<Record<string, string>> = {
   "grp.py": grp,
   "pwd.py": pwd,
   "resource.py": resource,
+  ...Object.fromEntries(Object.entries(LATE_MODULES).map(([name, source]) => [`_late/${name}.py`, source])),
 };
+
+/** Paths of the late modules, relative to the mount of the library. */
+export const LATE_PATHS: readonly string[] = Object.keys(LATE_MODULES)
+  .map((name) => `${MODULES_DIRECTORY}/_late/${name}.py`);
 
 /** Directory of the zones, relative to the mount of the library. The guest links `/usr/share/zoneinfo` to it. */
 const ZONES_DIRECTORY = "/zoneinfo";
@@ -89,7 +95,7 @@ export async function standardModules(
  * Returns the archive of the standard library with byte code beside the modules. Without it, each import compiles the
  * module twice, since `zipimport` compiles it to find out its file name.
  *
- * @param byteCode Files of byte code by the paths of {@linkcode standardModules}.
+ * @param byteCode Files of byte code by the paths of their modules. Those outside the archive are left out.
  */
 export async function addByteCode(
   stdlib: Uint8Array,
@@ -98,19 +104,32 @@ export async function addByteCode(
   const { unzipSync, zipSync } = await import("fflate");
   const files = unzipSync(stdlib);
   for (const [path, contents] of byteCode) {
+    if (!path.startsWith(ARCHIVE)) continue;
     files[`${path.slice(ARCHIVE.length + 1)}c`] = contents as Uint8Array<ArrayBuffer>;
   }
   return zipSync(files, { mtime: new Date(1980, 0, 1) }); // the same time always, so that the bytes are the same
 }
 
-/** Returns the files of Python's standard library, and the time zones that it reads. */
-export async function standardLibrary({ stdlib }: Pick<PyodideFiles, "stdlib">): Promise<LibraryFile[]> {
+/**
+ * Returns the files of Python's standard library, and the time zones that the library reads.
+ *
+ * @param byteCode Files of byte code of {@linkcode LATE_PATHS}.
+ */
+export async function standardLibrary(
+  { stdlib, byteCode = new Map() }: Pick<PyodideFiles, "stdlib"> & {
+    byteCode?: ReadonlyMap<string, Uint8Array>;
+  },
+): Promise<LibraryFile[]> {
   const encoder = new TextEncoder();
   const own = Object.entries(OWN_LIBRARY).map(([path, source]) => ({
     path: `${MODULES_DIRECTORY}/${path}`,
     contents: encoder.encode(source),
   }));
-  return [{ path: ARCHIVE, contents: stdlib }, ...own, ...await zoneFiles()];
+  const late = LATE_PATHS.flatMap((path) => {
+    const contents = byteCode.get(path);
+    return contents ? [{ path: `${path}c`, contents }] : [];
+  });
+  return [{ path: ARCHIVE, contents: stdlib }, ...own, ...late, ...await zoneFiles()];
 }
 
 /** Returns the time zones of the IANA database in the format TZif, which `zoneinfo` and other libraries read. */

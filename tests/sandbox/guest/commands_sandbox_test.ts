@@ -55,6 +55,27 @@ new
 0 2 None
 `,
   ],
+  "a server in a job of the shell serves programs that the shell runs meanwhile": [
+    String.raw`import pathlib, subprocess
+def show(r): print(r.returncode, repr(r.stdout), repr(r.stderr))
+pathlib.Path("server.py").write_text("""import pathlib, socket
+server = socket.create_server(("127.0.0.1", 8765))
+pathlib.Path("ready").touch()
+while True:
+    connection, _ = server.accept()
+    with connection: connection.sendall(connection.recv(9).upper())
+""")
+pathlib.Path("client.py").write_text("""import socket, sys
+with socket.create_connection(("localhost", 8765)) as client:
+    client.sendall(sys.argv[1].encode()); print(client.recv(9).decode())
+""")
+script = """python3 server.py & until [ -e ready ]; do sleep 0.01; done
+python3 client.py one; python3 client.py two | cat; kill $!; wait $!; echo $?
+(sleep 0.01; echo job) & python3 -c "import time; time.sleep(0.1); print('program')"; wait"""
+show(subprocess.run(["bash", "-c", script], capture_output=True, text=True))
+`,
+    "0 'ONE\\nTWO\\n143\\njob\\nprogram\\n' ''\n",
+  ],
   "os.system() and command lines run in the shell": [
     String.raw`import os, subprocess
 def show(r): print(r.returncode, repr(r.stdout), repr(r.stderr))

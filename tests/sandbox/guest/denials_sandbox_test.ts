@@ -67,7 +67,7 @@ Deno.test("Session.exec() counts no missing file of a home outside of /home/pyod
 Deno.test("Session.exec() keeps counts that a program forges within bounds, and uses no others", async () => {
   await withSession(async (session) => {
     const forge = (counts: string) =>
-      "import sys\nframe = sys._getframe()\nwhile frame:\n    missing = frame.f_globals.get('_missing')\n" +
+      "import sys\nframe = sys._getframe()\nwhile frame:\n    missing = frame.f_builtins.get('_missing')\n" +
       `    if missing: missing.denials.update(${counts})\n    frame = frame.f_back`;
     const huge = await session.exec(forge("{'files': 10**9, 'network': 0}"));
     assertEquals([huge.status, huge.denied], ["ok", { files: 1_000_000 }]);

@@ -149,6 +149,67 @@ read, write = os.pipe(); os.write(write, b"x")
 print(select.select([b, read], [], [])[0] == [b, read], select.select([read], [], [], 0)[0] == [read])`,
       "True\nTrue b'bytes'\nTrue\n[]\n[(True, True)]\n[('b', 1)]\nTrue True\n",
     ],
+  "epoll reports levels, edges and single events, also of epoll objects themselves": [
+    `import errno, os, select, selectors, socket, threading
+def fails(call):
+    try: print("no error:", call())
+    except (OSError, ValueError) as error: print(type(error).__name__, errno.errorcode.get(getattr(error, "errno", None)))
+a, b = socket.socketpair()
+with select.epoll() as ep:
+    ep.register(b, select.EPOLLIN)
+    fails(lambda: ep.register(b.fileno())); fails(lambda: ep.modify(a, 1)); fails(lambda: ep.unregister(99999)); fails(lambda: ep.register(ep.fileno()))
+    print(ep.poll(0), ep.closed)
+    threading.Thread(target=lambda: a.send(b"one")).start()
+    print(ep.poll(9) == [(b.fileno(), select.EPOLLIN)], ep.poll(0) == [(b.fileno(), 1)])
+    ep.modify(b, select.EPOLLIN | select.EPOLLET)
+    print(len(ep.poll(0)), len(ep.poll(0))); a.send(b"two"); print(len(ep.poll(0)), len(ep.poll(0.01)))
+    ep.modify(b, select.EPOLLIN | select.EPOLLONESHOT)
+    print(len(ep.poll(0)), len(ep.poll(0))); ep.modify(b, select.EPOLLIN | select.EPOLLONESHOT); print(len(ep.poll(0)))
+    ep.modify(b, select.EPOLLIN | select.EPOLLRDHUP); a.shutdown(socket.SHUT_WR)
+    print([mask & select.EPOLLRDHUP for fd, mask in ep.poll()])
+    with select.epoll.fromfd(os.dup(ep.fileno())) as other: print(other.poll(0) == ep.poll(0))
+    outer = select.epoll(); outer.register(ep, select.EPOLLIN)
+    print(outer.poll() == [(ep.fileno(), 1)], select.select([ep], [], [], 0) == ([ep], [], []))
+    fails(lambda: ep.register(outer.fileno()))
+    b.close(); print(ep.poll(0))
+    with open("/tmp/file", "w") as file: fails(lambda: ep.register(file))
+    fails(lambda: ep.poll(0, 0))
+print(ep.closed); fails(lambda: ep.poll(0)); fails(lambda: select.epoll(0))
+w, r = socket.socketpair(); w.setblocking(False); r.setblocking(False)
+full = select.epoll(); full.register(w, select.EPOLLOUT | select.EPOLLET); print(len(full.poll(0)))
+for call in (lambda: w.send(b"x" * 65536), lambda: r.recv(1 << 20)):
+    try:
+        while True: call()
+    except BlockingIOError: pass
+print(len(full.poll(1)), len(full.poll(0)), selectors.DefaultSelector is selectors.EpollSelector)
+with selectors.DefaultSelector() as chosen:
+    chosen.register(w, selectors.EVENT_READ | selectors.EVENT_WRITE, 5); r.send(b"y")
+    print([(key.data, events) for key, events in chosen.select()])`,
+    `FileExistsError EEXIST
+FileNotFoundError ENOENT
+OSError EBADF
+OSError EINVAL
+[] False
+True True
+1 0
+1 0
+1 0
+1
+[8192]
+True
+True True
+OSError ELOOP
+[]
+PermissionError EPERM
+ValueError None
+True
+ValueError None
+ValueError None
+1
+1 0 True
+[(5, 3)]
+`,
+  ],
   "names of the session resolve, and services have their ports": [
     `import socket
 print(socket.getaddrinfo("localhost", "http", type=socket.SOCK_STREAM))
@@ -301,6 +362,29 @@ Deno.test("sockets: a rewind closes all and frees their ports; a checkpoint wait
     value(await session.exec(bind));
     await session.restore(checkpoint);
     assertEquals(value(await session.exec(`print(server.fileno()); ${bind}`)), "8000");
+  });
+});
+
+Deno.test("sockets: their modules are not in memory before a program uses a socket, and nothing tells the difference", async () => {
+  await withSession(async (session) => {
+    const executed = `import asyncio, select, selectors, socket, ssl, sys
+from paddock import _pipes
+assert hasattr(socket, "AF_UNIX") and hasattr(select, "epoll") and hasattr(asyncio, "start_unix_server")
+names = _pipes.__builtins__
+def executed(): return {name for name in names["_late_modules"].NAMES if type(names["_" + name]) is type(sys)}
+sorted(executed())`;
+    assertEquals(value(await session.exec(executed)), "[]");
+    assertEquals(value(await session.exec("asyncio.run(asyncio.sleep(0)); sorted(executed())")), "[]");
+    const listed =
+      `def listed(): return {kind: sorted({*dir(kind)} - {"__del__"}) for kind in (socket.socket, select.epoll)}
+before = listed()
+hasattr(socket.socket, "sendmsg"), hasattr(socket.socket, "share"), "socket_type" in executed()`;
+    assertEquals(value(await session.exec(listed)), "(True, False, True)");
+    assertEquals(value(await session.exec("select.epoll().close(); listed() == before")), "True");
+    const rest =
+      `socket.getaddrinfo("localhost", 80); socket.CMSG_LEN(1); select.select(socket.socketpair(), [], [], 0)
+sorted({*names["_late_modules"].NAMES} - executed())`;
+    assertEquals(value(await session.exec(rest)), "['outside', 'tls']"); // for hosts that a profile lists
   });
 });
 

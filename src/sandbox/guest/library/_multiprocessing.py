@@ -1,6 +1,6 @@
 """Semaphores of `multiprocessing`, which CPython has in C."""
 
-from paddock import _processes
+from paddock import _locks, _processes, _scheduler
 
 flags = {}
 
@@ -52,17 +52,17 @@ class SemLock:
     def acquire(self, block=True, timeout=None):
         process = _processes.current()
         count, thread = self._holders.get(process, (0, None))
-        me = _processes._sched.running[0]
+        me = _scheduler.running[0]
         if self.kind == 0 and count and thread is me:
             self._holders[process] = count + 1, me
             return True
         if not self._semaphore.take():
             if not block or (timeout is not None and timeout <= 0):
-                _processes._sched.yield_now()
+                _scheduler.yield_now()
                 if not self._semaphore.take():
                     return False
             else:
-                deadline = _processes._locks.deadline_of(timeout)
+                deadline = _locks.deadline_of(timeout)
                 if not _processes.wait_until(self._semaphore.take, [self._semaphore], "a semaphore", deadline):
                     return False
         self._holders[process] = self._holders.get(process, (0, None))[0] + 1, me
@@ -94,7 +94,7 @@ class SemLock:
 
     def _is_mine(self):
         count, thread = self._holders.get(_processes.current(), (0, None))
-        return count > 0 and thread is _processes._sched.running[0]
+        return count > 0 and thread is _scheduler.running[0]
 
     def _get_value(self):
         return self._semaphore.value

@@ -104,21 +104,25 @@ def _await_room():
 def run(script, args, env, reads_input):
     """Runs a command in the running process, whose streams, directory and environment it has. Returns its exit code."""
     number, me = next(_numbers) & 0xFFFFFFFF, _procs.current()
+    programs = {}
     try:
         data = _read_input() if reads_input else b""
         _await_room()
         live.add(number)
         _bridge.start_command(number, [script, _getcwd(), *args], env, data)
-        event = b""
         while True:
-            event = event or _next_event(number)
+            event = _next_event(number, [program.process for program in programs.values()])
+            for program in [each for each in programs.values() if each.process.ended]:
+                del programs[program.number]
+                program.report(number)
             kind, contents = event[:1], event[1:]
-            event = b""
             if kind == b"X":
                 return contents[0]
             if kind == b"P":
-                event = _run_program(number, _loads(contents))
-            elif kind != b"Q":  # the end of a program that has ended
+                _start_program(number, _loads(contents), programs)
+            elif kind == b"Q":
+                _stop_program(programs.get(int.from_bytes(contents, "little")))
+            elif kind:
                 _write(1 if kind == b"O" else 2, contents)
     except BrokenPipeError:
         return -signal.SIGPIPE
@@ -128,6 +132,8 @@ def run(script, args, env, reads_input):
         _write(2, f"sh: {error.strerror}\n".encode())
         return CANNOT_START if isinstance(error, BlockingIOError) else 1
     finally:
+        for program in programs.values():
+            _stop_program(program)
         _owners.discard(me)
         live.discard(number)
         _bridge.kill_command(number)
@@ -150,28 +156,43 @@ def _write(fd, data):
         view = view[_descriptors.write(fd, view) :]
 
 
-def _next_event(number, process=None):
-    """Waits for the next event of a command, and returns it. If a process ends before, returns an empty one."""
-    while not (event := _bridge.next_event(number)) and not (process and process.ended):
+def _next_event(number, processes):
+    """Waits for the next event of a command, and returns it. Returns an empty one when one of the processes ends before."""
+    while not (event := _bridge.next_event(number)) and not any(process.ended for process in processes):
         me = waiting[number] = _sched.running[0]
-        if process:
+        for process in processes:
             process.waiters.append(me)
         try:
             _sched.wait("a command of the shell")
         finally:
             waiting.pop(number, None)
-            if process and me in process.waiters:
-                process.waiters.remove(me)
+            for process in processes:
+                if me in process.waiters:
+                    process.waiters.remove(me)
     return event
 
 
-def _run_program(number, request):
+class _Program:
+    """A Python program of a command: its number, its process, and its output that the command takes."""
+
+    __slots__ = ("number", "process", "outputs")
+
+    def __init__(self, number, process, outputs):
+        self.number, self.process, self.outputs = number, process, outputs
+
+    def report(self, command):
+        """Tells the command that the program has ended."""
+        status = _procs.waitpid(self.process.pid, 0)[1]
+        code = status >> 8 if status >= 0 else SIGNAL_BASE - status
+        _bridge.end_program(command, self.number, code, *map(bytes, (each.data for each in self.outputs)))
+
+
+def _start_program(command, request, programs):
     """
-    Runs a Python program of a command in a process of its own. Returns the event that ended it: a command such as
-    `timeout` goes on without its program.
+    Starts a Python program of a command in a process of its own. The command goes on meanwhile: it may have jobs, or be
+    `timeout`.
     """
-    route = request.get("route")
-    outputs = _Captured(), _Captured()
+    route, outputs = request.get("route"), (_Captured(), _Captured())
     if route:
         ends = {fd: _pipes.end_of(source) for fd, source in ((1, 1), (2, 1 if route == "stdout" else 2))}
     else:
@@ -183,24 +204,19 @@ def _run_program(number, request):
         _chdir(request["cwd"])
         return _programs.run_child(request["argv"], env)
 
-    pid = status = None
-    event = b""
+    number = request["program"]
     try:
-        pid = _procs.spawn(body, fds=ends)
-        process = _procs.table[pid]
-        event = _next_event(number, process)
-        if not process.ended:
-            _procs.kill(pid, signal.SIGKILL)
-        status = _procs.waitpid(pid, 0)[1]
-        code = status >> 8 if status >= 0 else SIGNAL_BASE - status
+        process = _procs.table[_procs.spawn(body, fds=ends)]
     except BlockingIOError as error:
-        outputs[1].data[:] = f"python: {error.strerror}\n".encode()
-        code = CANNOT_START
-    finally:
-        if pid is not None and status is None:
-            _procs.kill(pid, signal.SIGKILL)
-    _bridge.end_program(number, request["program"], code, *map(bytes, (each.data for each in outputs)))
-    return event
+        text = f"python: {error.strerror}\n".encode()
+        _bridge.end_program(command, number, CANNOT_START, b"", text)
+    else:
+        programs[number] = _Program(number, process, outputs)
+
+
+def _stop_program(program):
+    if program is not None and not program.process.ended:
+        _procs.kill(program.process.pid, signal.SIGKILL)
 
 
 def wait(ms, is_slice=False):

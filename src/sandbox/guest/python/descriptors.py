@@ -73,7 +73,7 @@ def set_blocking(fd, blocking, /):
     end = _procs.current().fds.get(fd)
     if end is None:
         return _set_blocking(fd, blocking)
-    if isinstance(end, _endpoints.Endpoint):
+    if hasattr(end, "blocking"):
         end.blocking = bool(blocking)
 
 

@@ -16,10 +16,16 @@ _os_read, _os_write, _os_close, _os_dup, _fstat = os.read, os.write, os.close, o
 class Pipe:
     """Bytes on their way. Notifies those who wait for data or for room."""
 
-    __slots__ = ("data", "readers", "writers", "waiters")
+    __slots__ = ("data", "readers", "writers", "waiters", "changes")
 
     def __init__(self):
         self.data, self.readers, self.writers, self.waiters = bytearray(), 1, 1, []
+        self.changes = 0
+
+    def notify(self):
+        """Wakes the threads that wait for this pipe."""
+        self.changes += 1
+        _procs.notify(self)
 
 
 class End:
@@ -44,6 +50,10 @@ class End:
             found |= POLLERR if self.writes.readers == 0 else POLLOUT if self.is_writable() else 0
         return found
 
+    def mark(self):
+        """Returns a value that differs after a change, even if the events are the same."""
+        return [pipe.changes for pipe in self.waited]
+
     def is_readable(self):
         return bool(self.reads.data) or self.reads.writers == 0
 
@@ -52,7 +62,7 @@ class End:
         _procs.wait_until(self.is_readable, [pipe], "data in a pipe")
         data = bytes(pipe.data[:size])
         del pipe.data[:size]
-        _procs.notify(pipe)
+        pipe.notify()
         return data
 
     def is_writable(self):
@@ -69,7 +79,7 @@ class End:
             piece = view[at : at + CAPACITY - len(pipe.data)]
             pipe.data += piece
             at += len(piece)
-            _procs.notify(pipe)
+            pipe.notify()
         return at
 
     def release(self):
@@ -78,10 +88,10 @@ class End:
             return
         if self.reads:
             self.reads.readers -= 1
-            _procs.notify(self.reads)
+            self.reads.notify()
         if self.writes:
             self.writes.writers -= 1
-            _procs.notify(self.writes)
+            self.writes.notify()
 
     def _require(self, pipe):
         if pipe is None:
@@ -97,6 +107,9 @@ class ReadyEnd:
 
     def events(self):
         return POLLIN | POLLOUT
+
+    def mark(self):
+        return None
 
     def is_readable(self):
         return True

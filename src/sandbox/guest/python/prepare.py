@@ -23,8 +23,23 @@ MAXSIZE = 2**63 - 1
 """`sys.maxsize` of 64-bit machines. Many programs use it as infinity, and that of 32-bit Wasm is reached soon. C code
 takes sizes up to it, where they are limits."""
 
-SOCKETS = "addresses hosts options endpoints streams messages outside ancillary socket_type polling handshake tls".split()
-"""Names of the modules of sockets."""
+SHORT_NAMES = {
+    "event_loop": "_loops",
+    "exit_functions": "_exits",
+    "namespaces": "_names",
+    "processes": "_procs",
+    "program": "_programs",
+    "program_end": "_ends",
+    "report": "_errors",
+    "scheduler": "_sched",
+}
+"""Names by which modules of the sandbox refer to one another, where these are not the names of the modules."""
+
+PUBLISHED = ("locks", "namespaces", "pipes", "processes", "scheduler")
+"""Modules of the sandbox that files of its library use."""
+
+LATE_FOLDER = "/_late/"
+"""Folder in the library with modules of the sandbox that a session executes."""
 
 SECOND_NAMES = ("EWOULDBLOCK", "EDEADLK", "EOPNOTSUPP")
 """Names of errors that `errno.errorcode` has by another one."""
@@ -65,10 +80,15 @@ def _compile(path):
     """Returns byte code that an import does not compare with its source, or nothing if the file is not valid."""
     source = _read_source(path)
     try:
-        code = compile(source, path, "exec", dont_inherit=True)
+        code = compile(source, _code_name(path), "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return b""
     return bytes(importlib._bootstrap_external._code_to_hash_pyc(code, _imp.source_hash(0, source), False))
+
+
+def _code_name(path):
+    _, is_late, name = path.partition(LATE_FOLDER)
+    return f"<paddock {name.removesuffix('.py')}>" if is_late else path
 
 
 def _read_source(path):
@@ -87,49 +107,30 @@ def _extend(sources, preimports, profile, preload=None, environment=None):
         site.addsitedir(SITE_PACKAGES)
     for name in preimports:
         importlib.import_module(name)
-    modules = {name: types.ModuleType(name) for name in sources}
-    own_builtins = dict(vars(builtins))  # a program can replace names of the original
-    for name, source in sources.items():
-        modules[name].__dict__.update(
-            _bridge=modules.get("bridge"),
-            _signals=modules.get("signals"),
-            _alarms=modules.get("alarms"),
-            _timers=modules.get("timers"),
-            _sched=modules.get("scheduler"),
-            _names=modules.get("namespaces"),
-            _procs=modules.get("processes"),
-            _pipes=modules.get("pipes"),
-            _descriptors=modules.get("descriptors"),
-            **{f"_{name}": modules.get(name) for name in SOCKETS},
-            _programs=modules.get("program"),
-            _commands=modules.get("commands"),
-            _locks=modules.get("locks"),
-            _threads=modules.get("threads"),
-            _errors=modules.get("report"),
-            _ends=modules.get("program_end"),
-            _exits=modules.get("exit_functions"),
-            _missing=modules.get("missing"),
-            _tools=modules.get("tools"),
-            _tool_arguments=modules.get("tool_arguments"),
-            _loops=modules.get("event_loop"),
-            _runner=modules.get("runner"),
-            _values=modules.get("values"),
-            _display=modules.get("display"),
-            _pretty=modules.get("pretty"),
-            _magics=modules.get("magics"),
-            _cells=modules.get("cells"),
-            _profile=profile,
-            __builtins__=own_builtins,
-        )
-        exec(compile(source, f"<paddock {name}>", "exec", dont_inherit=True), modules[name].__dict__)
+    modules = _run_sources(sources, profile)
     _publish_tools(modules["tools"])
-    sys.modules["paddock"]._processes, sys.modules["paddock"]._pipes = modules["processes"], modules["pipes"]
+    for name in PUBLISHED:
+        setattr(sys.modules["paddock"], f"_{name}", modules[name])
     modules["library_additions"].import_again()
     os.environ.update(environment or {})
     if preload:
         _run_module(**preload)
     _freeze()
     return modules["runner"].handle
+
+
+def _run_sources(sources, profile):
+    """Executes the modules of the sandbox, and returns them by name. Each finds all others among its builtins."""
+    modules = {name: types.ModuleType(name) for name in sources}
+    shared = dict(vars(builtins))  # a program can replace names of the original
+    shared.update({SHORT_NAMES.get(name, f"_{name}"): module for name, module in modules.items()}, _profile=profile)
+    for name, source in sources.items():
+        names = vars(modules[name])
+        names["__builtins__"] = shared
+        exec(compile(source, f"<paddock {name}>", "exec", dont_inherit=True), names)
+        if name == "late_modules":
+            shared.update(names["make_modules"](shared))
+    return modules
 
 
 def _freeze():

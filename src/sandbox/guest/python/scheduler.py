@@ -16,7 +16,10 @@ MAX_NUMBER = (1 << STACK_SHIFT) - 1
 POLL_SECONDS = 0.005
 IDENT_STEP = 4096
 
-OWN_NAMES = ("scheduler", "locks", "threads", "signals", "bridge", "tools", "event_loop", "namespaces", "processes", "pipes", "descriptors", "commands", "values", "polling", "addresses", "options", "endpoints", "streams", "messages", "outside", "ancillary", "socket_type")
+OWN_NAMES = (
+    *"scheduler locks threads signals bridge tools event_loop namespaces processes pipes descriptors commands values".split(),
+    *("late_modules", *_late_modules.NAMES),
+)
 OWN_FILES = frozenset(f"<paddock {name}>" for name in OWN_NAMES)
 """In their code no thread is preempted, and no interrupt raises."""
 

@@ -98,7 +98,7 @@ export class ShellCommand {
         limits,
         isProgram: true,
         terminal: this.#terminal,
-        runPython: (request, signal) => this.#runPython(request, signal),
+        runPython: (request, signal, { isJob } = { isJob: false }) => this.#runPython(request, signal, isJob),
         beforeCommand: () => this.#waitForRoom(),
       });
       this.#limits = Object.assign(engine.limits, createInterruptibleLimits(() => this.isKilled));
@@ -123,17 +123,21 @@ export class ShellCommand {
     if (text !== "") this.#addEvent(stream === "stdout" ? "O" : "E", latin1Bytes(text));
   }
 
-  async #runPython(request: ProgramRequest, signal?: AbortNotice): Promise<ProgramResult> {
+  async #runPython(
+    request: ProgramRequest,
+    signal: AbortNotice | undefined,
+    isJob: boolean,
+  ): Promise<ProgramResult> {
     this.#terminal.flush();
     const program = ++this.#lastProgram;
     const { promise, resolve: end, reject: fail } = Promise.withResolvers<ProgramResult>();
     if (this.isKilled) throw new Error("the command was ended");
     this.#programs.set(program, { end, fail });
     signal?.addEventListener("abort", () => {
-      if (this.#programs.has(program)) this.#addEvent("Q", new Uint8Array(0));
+      if (this.#programs.has(program)) this.#addEvent("Q", new Uint8Array(new Uint32Array([program]).buffer));
       fail(new Error("the program was ended"));
     });
-    const route = this.#terminal.route?.stderr;
+    const route = isJob ? undefined : this.#terminal.route?.stderr; // a job may write to a file
     this.#addEvent("P", encoder.encode(JSON.stringify({ program, route, ...request })));
     try {
       return await promise;

@@ -3,7 +3,7 @@
 import io
 import types
 
-from paddock import _pipes, _processes
+from paddock import _namespaces, _pipes, _processes
 
 reduction.HAVE_SEND_HANDLE = True
 _main_class = type(process._current_process)
@@ -88,7 +88,7 @@ def _run_spawned(data, parent_sentinel):
     util._afterfork_registry.clear()
     if _has_source():
         for name, module in list(sys.modules.items()):
-            if _processes._names.is_user_module(module):
+            if _namespaces.is_user_module(module):
                 del sys.modules[name]
         sys.modules["__main__"] = sys.modules["__mp_main__"] = types.ModuleType("__main__")
     stream = io.BytesIO(data)

@@ -3,7 +3,7 @@
 
 import itertools
 
-from paddock import _processes
+from paddock import _namespaces, _processes, _scheduler
 
 _numbers = itertools.count(1)
 
@@ -12,7 +12,7 @@ class _ReplyPickler(reduction.ForkingPickler):
     """Pickles objects of the server, whose classes another process may have under the same names."""
 
     def reducer_override(self, obj):
-        if isinstance(obj, type) and _processes._names.is_user_module(sys.modules.get(obj.__module__)):
+        if isinstance(obj, type) and _namespaces.is_user_module(sys.modules.get(obj.__module__)):
             return _find_class, (obj.__module__, obj.__qualname__)
         return NotImplemented
 
@@ -41,7 +41,7 @@ class _DirectConnection:
 
     def send(self, request):
         if _processes.current().ended:
-            _processes.leave(_processes._sched.running[0])
+            _processes.leave(_scheduler.running[0])
         request = reduction.ForkingPickler.loads(reduction.ForkingPickler.dumps(request))
         if request[0] is None:
             self._reply_with(self._call(*request))

@@ -11,8 +11,9 @@ MAX_UNIX_PATH = 108
 AF_UNIX, AF_INET, AF_INET6 = 1, _socket.AF_INET, _socket.AF_INET6
 DIGITS = frozenset("0123456789")
 
-_stat, _fsencode, _fsdecode = os.stat, os.fsencode, os.fsdecode
-_c_socket, _c_getaddrinfo, _c_ntop = _socket.socket, _socket.getaddrinfo, _socket.inet_ntop
+_originals = _socket_module.originals
+_stat, _fsencode, _fsdecode = _originals.stat, _originals.fsencode, _originals.fsdecode
+_c_socket, _c_getaddrinfo = _originals.socket, _originals.getaddrinfo
 _gaierror = _socket.gaierror
 
 

@@ -1,14 +1,11 @@
 """Descriptors that travel with messages of Unix sockets."""
 
 import errno
-import os
 
 SOL_SOCKET, SCM_RIGHTS, AF_UNIX = 1, 1, 1
 INT_BYTES, HEADER, ALIGNMENT = 4, 16, 8
 MAX_INT, MAX_RIGHTS = 2**31 - 1, 253
 MSG_CTRUNC = 0x8
-
-_dup = os.dup
 
 
 def CMSG_LEN(length, /):
@@ -34,7 +31,7 @@ def parse(ancdata):
         if not isinstance(each, tuple) and not hasattr(each, "__len__") or len(each) != 3:
             raise TypeError("sendmsg() argument 2 must be an iterable of 3-tuples (level, type, data)")
         level, kind, data = each
-        items.append((_socket_type.integer(level), _socket_type.integer(kind), bytes(_socket_type.bytes_of(data))))
+        items.append((_checks.integer(level), _checks.integer(kind), bytes(_checks.bytes_of(data))))
     return items
 
 
@@ -74,6 +71,6 @@ def deliver(ends, space):
 def _number_of(end):
     if not isinstance(end, _pipes.FileEnd):
         return _pipes.add(end)
-    fd = _dup(end.fd)  # a file of the file system is one for all processes
+    fd = _pipes._os_dup(end.fd)  # a file of the file system is one for all processes
     end.release()
     return fd

@@ -27,14 +27,14 @@ _open = [0]
 class Endpoint:
     """An open socket. Several descriptors may refer to it."""
 
-    __slots__ = ("family", "kind", "proto", "uses", "waiters", "name", "key", "error", "blocking", "options", "credentials")
+    __slots__ = ("family", "kind", "proto", "uses", "waiters", "name", "key", "error", "blocking", "options", "credentials", "changes")
     reads = writes = None
 
     def __init__(self, family, kind, proto):
         self.family, self.kind, self.proto, self.uses = family, kind, proto, 1
         self.waiters, self.name, self.key, self.error, self.blocking = [], None, None, 0, True
         self.options = _options.defaults(family, kind)
-        self.credentials = None
+        self.credentials, self.changes = None, 0
         _open[0] += 1
         _bridge.count_sockets(_open[0])
 
@@ -42,6 +42,16 @@ class Endpoint:
     def waited(self):
         """The objects that notify when this socket changes."""
         return (self,)
+
+    def notify(self):
+        """Wakes the threads that wait for this socket."""
+        self.changes += 1
+        if self.waiters:
+            _procs.notify(self)
+
+    def mark(self):
+        """Returns a value that differs after a change, even if the events are the same."""
+        return self.changes
 
     def has(self, option):
         return bool(self.options.get((1, option)))
@@ -102,7 +112,7 @@ class Endpoint:
         self.disconnect()
         _open[0] -= 1
         _bridge.count_sockets(_open[0])
-        _procs.notify(self)
+        self.notify()
 
     def local_address(self):
         if not self.is_inet():

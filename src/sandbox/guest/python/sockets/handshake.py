@@ -4,7 +4,8 @@ import json
 import ssl
 import struct
 
-HEAD_BYTES = len(_outside.REPLY) + 2
+HEAD_BYTES = 4
+"""Size of the beginning of a result, and of the length that follows."""
 
 _dumps, _loads = json.JSONEncoder().encode, json.JSONDecoder().decode
 

@@ -40,7 +40,7 @@ OF_UDP = frozenset(("tftp", "ntp", "syslog", "snmp-trap"))
 ALIASES = {"www": "http", "mail": "smtp", "imap": "imap2", "ident": "auth", "pop-3": "pop3", "ssmtp": "submissions", "postgres": "postgresql", "nameserver": "domain"}
 NAMES = {port: name for name, port in SERVICES.items()}
 
-_inet_pton, _inet_ntop = _socket.inet_pton, _socket.inet_ntop
+_inet_pton, _inet_ntop = _socket_module.originals.inet_pton, _socket_module.originals.inet_ntop
 _herror, _gaierror = _socket.herror, _socket.gaierror
 _gethostname = _socket.gethostname
 

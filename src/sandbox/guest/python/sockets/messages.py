@@ -73,7 +73,7 @@ class Packets(Stream):
         if not self._has_room():
             return None
         peer.inbox.add(bytes(view), None, rights)
-        _procs.notify(peer)
+        peer.notify()
         return len(view)
 
     def disconnect(self):
@@ -114,6 +114,9 @@ class Datagrams(_endpoints.Endpoint):
     def waited(self):
         return (self,) if self.peer is None else (self, self.peer)
 
+    def mark(self):
+        return self.changes, self.peer and self.peer.changes
+
     def listen(self, backlog):
         raise _addresses.error(errno.EOPNOTSUPP)
 
@@ -131,7 +134,7 @@ class Datagrams(_endpoints.Endpoint):
             if _addresses.is_any(_addresses.plain(address.ip)):
                 ip = _addresses.LOCAL4 if len(address.ip) == 4 else _addresses.LOCAL6
                 address = _addresses.Inet(ip, address.port, address.flow, address.scope)
-            self._settle(_streams.source_of(_addresses.plain(address.ip), self.family))
+            self._settle(_connections.source_of(_addresses.plain(address.ip), self.family))
         else:
             self.peer = _endpoints.socket_named(address, self.kind)
         self.remote = address
@@ -151,7 +154,7 @@ class Datagrams(_endpoints.Endpoint):
             self.raise_error()
         if self.inbox:
             found = self.inbox.take(size, flags)
-            _procs.notify(self)
+            self.notify()
             return self._with_address(found)
         return (b"", None, (), 0) if self.no_input else None
 
@@ -181,7 +184,7 @@ class Datagrams(_endpoints.Endpoint):
         self.bind_somewhere()
         source = self.name
         if _addresses.is_any(source.ip):
-            source = _addresses.Inet(_streams.source_of(_addresses.plain(target.ip), self.family), source.port)
+            source = _addresses.Inet(_connections.source_of(_addresses.plain(target.ip), self.family), source.port)
         receiver = next((end for end in reversed(_endpoints.sockets_at(False, target)) if end.accepts(source)), None)
         if receiver is None:
             if self.remote is not None:
@@ -220,16 +223,16 @@ class Datagrams(_endpoints.Endpoint):
     def put(self, data, sender, rights):
         if not self.no_input:
             self.inbox.add(data, sender, rights)
-            _procs.notify(self)
+            self.notify()
 
     def shutdown(self, how):
         if how not in (0, 1, 2):
             raise _addresses.error(errno.EINVAL)
         if self.remote is None and self.peer is None:
             raise _addresses.error(errno.ENOTCONN)
-        self.no_input = self.no_input or how != _streams.SHUT_WR
-        self.no_output = self.no_output or how != _streams.SHUT_RD
-        _procs.notify(self)
+        self.no_input = self.no_input or how != _connections.SHUT_WR
+        self.no_output = self.no_output or how != _connections.SHUT_RD
+        self.notify()
 
     def disconnect(self):
         self.inbox.drop()
@@ -268,6 +271,6 @@ def pair(family, kind, proto):
     if kind == 2:
         one.peer, other.peer = other, one
     else:
-        _streams.join(one, other)
-    one.credentials = other.credentials = _streams.credentials()
+        _connections.join(one, other)
+    one.credentials = other.credentials = _connections.credentials()
     return one, other

@@ -103,17 +103,17 @@ class Outside(Stream):
         return len(piece)
 
     def shutdown(self, how):
-        if how not in (_streams.SHUT_RD, _streams.SHUT_WR, _streams.SHUT_RDWR):
+        if how not in (_connections.SHUT_RD, _connections.SHUT_WR, _connections.SHUT_RDWR):
             raise _addresses.error(errno.EINVAL)
         if self.state is not CONNECTED:
             raise _addresses.error(errno.ENOTCONN)
-        if how != _streams.SHUT_WR:
+        if how != _connections.SHUT_WR:
             self.no_input = True
-        if how != _streams.SHUT_RD and not self.no_output:
+        if how != _connections.SHUT_RD and not self.no_output:
             self.no_output = True
             if self.peer is not None:
                 self.peer.post(END)
-        _procs.notify(self)
+        self.notify()
 
     def disconnect(self):
         link, self.peer = self.peer, None
@@ -215,7 +215,7 @@ def receive(packet):
         end.ended = True
     elif kind == FAILED:
         _fail(link, **_loads(body.decode()))
-    _procs.notify(end)
+    end.notify()
 
 
 def _fail(link, code, message):

@@ -1,9 +1,7 @@
-"""Replaces `select.select` and `select.poll`: they wait for pipes and sockets, and let other threads run meanwhile."""
+"""Functions of `select`: they wait for pipes and sockets, and let other threads run meanwhile."""
 
 import errno
 import select
-import selectors
-import time
 
 POLL_SECONDS = 0.005
 MAX_SLEEP_SECONDS = 3600.0
@@ -14,8 +12,8 @@ ALWAYS = POLLERR | POLLHUP | POLLNVAL
 READABLE, WRITABLE = POLLIN | POLLHUP | POLLERR, POLLOUT | POLLERR
 MAX_MS, MAX_MASK = 2**31 - 1, 0xFFFF
 
-_select, _poll = select.select, select.poll
-_monotonic = time.monotonic
+_select, _poll = _socket_module.originals.select, _socket_module.originals.poll
+_monotonic = _locks._monotonic
 
 
 def _wait(check, seconds, step):
@@ -87,6 +85,11 @@ def _poll_of(masks):
     return files
 
 
+def events_of_file(fd, mask):
+    """Returns the events of a mask that a file of the file system has."""
+    return dict(_poll_of({fd: mask & MAX_MASK}).poll(0)).get(fd, 0)
+
+
 def poll_files(events):
     """Returns the events that files of the file system have, as selectors name them, by descriptor."""
     files = _poll_of({fd: (POLLIN if each & 1 else 0) | (POLLOUT if each & 2 else 0) for fd, each in events.items()})
@@ -138,6 +141,16 @@ def _seconds(timeout):
     if seconds < 0:
         raise ValueError("timeout must be non-negative")
     return seconds
+
+
+def seconds_of_epoll(timeout):
+    """Returns the timeout of an epoll object, None if there is none."""
+    if timeout is not None and not isinstance(timeout, (int, float)) and not hasattr(timeout, "__index__"):
+        raise TypeError("timeout must be an integer or None")
+    seconds = None if timeout is None else float(timeout)
+    if seconds is not None and seconds > MAX_MS / 1000:
+        raise OverflowError("timeout is too large")
+    return None if seconds is None or seconds < 0 else seconds
 
 
 def _wait_with_sockets(files, numbers, timeout):
@@ -218,12 +231,3 @@ def _mask_of(value):
     if mask > MAX_MASK:
         raise OverflowError("Python int too large for C unsigned short")
     return mask
-
-
-for _function, _name in ((wait_for_files, "select"), (make_poll, "poll")):
-    _function.__name__ = _function.__qualname__ = _name
-    _function.__module__ = "select"
-    setattr(select, _name, _function)
-selectors.SelectSelector._select = staticmethod(wait_for_files)
-if hasattr(selectors, "PollSelector"):
-    selectors.PollSelector._selector_cls = staticmethod(make_poll)

@@ -116,7 +116,7 @@ class SSLSocket(_handshake.Secured, socket.socket):
     def do_handshake(self, block=False):
         """Start the SSL/TLS handshake."""
         handshake = self._handshake
-        if not isinstance(_socket_type.end_of(self.fileno()), _outside.Outside):
+        if not isinstance(_checks.end_of(self.fileno()), _outside.Outside):
             raise _handshake.error("TLS is only for hosts that 'network' of the profile lists")
         if not handshake.is_sent:
             handshake.is_sent = True
@@ -182,7 +182,7 @@ class SSLSocket(_handshake.Secured, socket.socket):
 
     def pending(self):
         """Return the number of bytes that can be read immediately."""
-        return len(_socket_type.end_of(self.fileno()).inbox)
+        return len(_checks.end_of(self.fileno()).inbox)
 
     def unwrap(self):
         raise _handshake.error("TLS cannot end before its connection in the sandbox")
@@ -198,24 +198,40 @@ def _require_no_flags(flags, name):
         raise ValueError(f"non-zero flags not allowed in calls to {name}() on {SSLSocket}")
 
 
-def wrap_bio(self, incoming, outgoing, server_side=False, server_hostname=None, session=None):
-    hostname = self._encode_hostname(server_hostname)
-    return self.sslobject_class._create(
-        incoming, outgoing, server_side=server_side, server_hostname=hostname, session=session, context=self
-    )
+class SSLContext:
+    """Attributes of `ssl.SSLContext`."""
 
+    sslobject_class, sslsocket_class = SSLObject, SSLSocket
 
-def set_alpn_protocols(self, alpn_protocols):
-    protocols = tuple(alpn_protocols)
-    for protocol in protocols:
-        if not 0 < len(bytes(protocol, "ascii")) < 256:
-            raise ssl.SSLError("ALPN protocols must be 1 to 255 in length")
-    self._alpn_protocols = protocols
+    def wrap_socket(
+        self,
+        sock,
+        server_side=False,
+        do_handshake_on_connect=True,
+        suppress_ragged_eofs=True,
+        server_hostname=None,
+        session=None,
+    ):
+        handshake = {"do_handshake_on_connect": do_handshake_on_connect, "suppress_ragged_eofs": suppress_ragged_eofs}
+        return self.sslsocket_class._create(
+            sock, server_side=server_side, server_hostname=server_hostname, session=session, context=self, **handshake
+        )
+
+    def wrap_bio(self, incoming, outgoing, server_side=False, server_hostname=None, session=None):
+        hostname = self._encode_hostname(server_hostname)
+        return self.sslobject_class._create(
+            incoming, outgoing, server_side=server_side, server_hostname=hostname, session=session, context=self
+        )
+
+    def set_alpn_protocols(self, alpn_protocols):
+        protocols = tuple(alpn_protocols)
+        for protocol in protocols:
+            if not 0 < len(bytes(protocol, "ascii")) < 256:
+                raise ssl.SSLError("ALPN protocols must be 1 to 255 in length")
+        self._alpn_protocols = protocols
 
 
 for _class in (SSLObject, SSLSocket):
     _class.__module__ = "ssl"
     setattr(ssl, _class.__name__, _class)
-ssl.HAS_NEVER_CHECK_COMMON_NAME = True
-ssl.SSLContext.sslobject_class, ssl.SSLContext.sslsocket_class = SSLObject, SSLSocket
-ssl.SSLContext.wrap_bio, ssl.SSLContext.set_alpn_protocols = wrap_bio, set_alpn_protocols
+_late_modules.fill(ssl.SSLContext, SSLContext)
