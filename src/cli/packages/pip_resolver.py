@@ -70,6 +70,7 @@ def watch(name, level, path, line, text, args, exc_info, func=None, *rest, **mor
 
 
 logging.setLogRecordFactory(watch)
+logging.Logger.callHandlers = lambda logger, record: None  # pip would write thousands of lines to nowhere
 
 
 class AddressRefused(Exception):

@@ -85,8 +85,6 @@ def _extend(sources, preimports, profile, preload=None):
     if os.path.isdir(SITE_PACKAGES):
         sys.modules.pop("tzdata", None)
         site.addsitedir(SITE_PACKAGES)
-    for name in preimports:
-        importlib.import_module(name)
     modules = {name: types.ModuleType(name) for name in sources}
     own_builtins = dict(vars(builtins))  # a program can replace names of the original
     for name, source in sources.items():
@@ -124,7 +122,9 @@ def _extend(sources, preimports, profile, preload=None):
         exec(compile(source, f"<paddock {name}>", "exec", dont_inherit=True), modules[name].__dict__)
     _publish_tools(modules["tools"])
     sys.modules["paddock"]._processes, sys.modules["paddock"]._pipes = modules["processes"], modules["pipes"]
-    modules["library_additions"].import_again()
+    for name in preimports:
+        importlib.import_module(name)  # late, since modules keep locks and queues of the moment of their import
+    modules["namespaces"].remember_image()
     if preload:
         _run_module(**preload)
     _freeze()
