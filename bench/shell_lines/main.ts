@@ -6,7 +6,7 @@
  * folder. Bash sees no network, and of the files of the host only its programs.
  */
 import { parseArgs } from "node:util";
-import { type Outcome, runNative } from "./native.ts";
+import { type Outcome, TreeCopy } from "./native.ts";
 import { TreeSandbox } from "./sandbox.ts";
 import { type CommandLine, fetchRepositories, PARTS, readLines, REPOSITORIES } from "./sources.ts";
 import { makeTrees, workingDirectory } from "./trees.ts";
@@ -55,12 +55,14 @@ function differenceOf(text: string, native: Outcome, sandbox: Outcome): string |
  */
 async function compareLine(line: CommandLine, places: Places): Promise<Row | undefined> {
   const { folder, cwd, sandbox } = places;
-  const native = await runNative(line.text, folder, cwd);
+  await using copy = await TreeCopy.make(folder);
+  const native = await copy.run(line.text, cwd);
   if (!native) return undefined;
   const outcome = await sandbox.run(line.text);
   const difference = differenceOf(line.text, native, outcome);
   if (difference) {
-    const second = await runNative(line.text, folder, cwd);
+    await using other = await TreeCopy.make(folder); // beside the first, so that the inodes differ
+    const second = await other.run(line.text, cwd);
     if (!second || differenceOf("", native, second)) return undefined;
   }
   return { line, native, sandbox: outcome, difference };

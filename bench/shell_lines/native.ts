@@ -14,16 +14,31 @@ export interface Outcome {
 const MAX_OUTPUT = 500_000;
 const TIMEOUT_MS = 5_000;
 
-/**
- * Runs a line in bash in a copy of a tree. Returns `undefined` if the line does not end in time, prints too much, or
- * leaves paths that are too long to be listed.
- */
-export async function runNative(script: string, tree: string, cwd: string): Promise<Outcome | undefined> {
-  const folder = await Deno.makeTempDir();
-  try {
+/** A copy of a tree. The inodes of its files are those of no other copy that exists at the same time. */
+export class TreeCopy implements AsyncDisposable {
+  readonly folder: string;
+  readonly #tree: string;
+
+  private constructor(folder: string, tree: string) {
+    this.folder = folder;
+    this.#tree = tree;
+  }
+
+  static async make(tree: string): Promise<TreeCopy> {
+    const folder = await Deno.makeTempDir();
     await copyTree(tree, `${folder}/tree`);
     for (const name of SYSTEM_FILES) await Deno.copyFile(`${tree}/../${name}`, `${folder}/${name}`);
     await Deno.mkdir(`${folder}/tree/home/pyodide`, { recursive: true });
+    return new TreeCopy(folder, tree);
+  }
+
+  /**
+   * Runs a line in bash in the copy. Returns `undefined` if the line does not end in time, prints too much, or leaves
+   * paths that are too long to be listed.
+   */
+  async run(script: string, cwd: string): Promise<Outcome | undefined> {
+    const { folder } = this;
+    const tree = this.#tree;
     const before = await listTree(tree);
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const { stdout, stderr, code, success, signal: ended } = await runConfined(script, `${folder}/tree`, {
@@ -41,8 +56,10 @@ export async function runNative(script: string, tree: string, cwd: string): Prom
       exitCode: code,
       changes: withoutHome(changes),
     };
-  } finally {
-    await new Deno.Command("rm", { args: ["-rf", folder] }).output();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await new Deno.Command("rm", { args: ["-rf", this.folder] }).output();
   }
 }
 

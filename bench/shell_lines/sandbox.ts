@@ -80,7 +80,7 @@ for path in before:
     if not os.path.islink(path): os.utime(path, (max(${accessed}, changed), changed))`,
     );
     if (done.status !== "ok") throw new Error(`Cannot fill the tree: ${done.status} ${JSON.stringify(done)}`);
-    await this.#session.shell(`cd ${this.#cwd}`);
+    await this.#session.shell(`cd ${this.#cwd}; unset OLDPWD`); // which a new shell has not
     this.#checkpoint = await this.#session.checkpoint();
   }
 }

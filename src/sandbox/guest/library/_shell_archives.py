@@ -40,7 +40,15 @@ VCS = (".git", ".svn", ".hg", ".bzr", "CVS", ".gitignore", ".gitmodules", ".gita
 
 
 class UsageError(Exception):
-    """An error in the arguments."""
+    """An error in the arguments, and the exit code."""
+
+    def __init__(self, message, code=2):
+        super().__init__(message)
+        self.code = code
+
+
+# Exit code of an option that GNU's tar does not know.
+UNKNOWN_OPTION = 64
 
 
 class Tar:
@@ -67,7 +75,7 @@ class Tar:
                 name, _, value = word[2:].partition("=")
                 matches = [long for long in TAR_LONG if long.startswith(name)]
                 if name not in TAR_LONG and len(matches) != 1:
-                    raise UsageError(f"unrecognized option '{word}'")
+                    raise UsageError(f"unrecognized option '{word}'", UNKNOWN_OPTION)
                 name = name if name in TAR_LONG else matches[0]
                 if name in TAR_LONG_VALUES and "=" not in word:
                     value = self._value(args, f"option '--{name}' requires an argument")
@@ -78,7 +86,7 @@ class Tar:
                 while letters:
                     letter, letters = letters[0], letters[1:]
                     if letter not in TAR_LETTERS:
-                        raise UsageError(f"invalid option -- '{letter}'")
+                        raise UsageError(f"invalid option -- '{letter}'", UNKNOWN_OPTION)
                     value = ""
                     if letter in TAR_VALUES:
                         value, letters = letters or self._value(args, f"option requires an argument -- '{letter}'"), ""
@@ -464,7 +472,7 @@ def tar(args):
     except UsageError as error:
         print(f"tar: {error}", file=sys.stderr)
         print("Try 'tar --help' or 'tar --usage' for more information.", file=sys.stderr)
-        return 2
+        return error.code
     except OSError as error:
         print(f"tar: {error}", file=sys.stderr)
         return 2

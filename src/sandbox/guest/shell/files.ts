@@ -1,3 +1,4 @@
+import type { CoprocInput } from "./jobs/coproc.ts";
 import type { IFileSystem } from "just-bash";
 import type { FileSystem } from "../emscripten.ts";
 import { toPathError } from "../errno.ts";
@@ -20,10 +21,14 @@ const ENXIO = 60;
 const ENDLESS_BYTES = 65_536;
 const COPY_DEPTH = 200;
 
-/** Gives the shell access to the interpreter's file system, so that both share one tree. */
+/** Gives the shell access to the interpreter's file system, so that both share a tree. */
 export class ShellFiles implements IFileSystem {
   /** Permissions that new files and folders do not have. */
   umask = 0o022;
+  /** What writes to the paths of pipes do. All forks share them. */
+  pipes = new Map<string, (bytes: Uint8Array) => void>();
+  /** The stdin of a coprocess, to which its shell still writes. */
+  input: CoprocInput | undefined;
   readonly #fs: FileSystem;
   #isClosed = false;
 
@@ -51,6 +56,8 @@ export class ShellFiles implements IFileSystem {
 
   appendFile(path: string, content: Contents, options?: Options): Promise<void> {
     return this.#attempt("open", path, () => {
+      const write = this.pipes.get(path);
+      if (write) return write(bytesOf(content, options));
       this.#requireNoNewFile(path);
       if (!this.#isPresent(path)) this.#write(path, new Uint8Array(0));
       const stream = this.#fs.open(path, O_WRONLY_CREAT_APPEND);
@@ -208,6 +215,7 @@ export class ShellFiles implements IFileSystem {
   fork(): ShellFiles {
     const files = new ShellFiles(this.#fs);
     files.umask = this.umask;
+    files.pipes = this.pipes;
     return files;
   }
 
@@ -380,7 +388,7 @@ export function encode(text: string, encoding: string): Uint8Array {
   return encoding === "hex" ? Uint8Array.fromHex(text) : encoder.encode(text);
 }
 
-/** Converts bytes to the text of the shell's pipes, in which each character is one byte. */
+/** Converts bytes to the text of the shell's pipes, in which each character is a byte. */
 export function latin1(bytes: Uint8Array): string {
   let text = "";
   for (let at = 0; at < bytes.length; at += PIECE) {

@@ -6,6 +6,7 @@ import { clock } from "./clock.ts";
 import { consoleScripts } from "./console_scripts.ts";
 import type { RareCommand } from "./rare_commands.ts";
 import { GNU_NAMES } from "./gnu/gnu_names.ts";
+import { takeAll } from "./programs/coproc_input.ts";
 import { type EngineCommandParts, toEngineCommand } from "./programs/engine_command.ts";
 import { printfCommand } from "./programs/printf_command.ts";
 import { refusingCommands } from "./programs/refused_arguments.ts";
@@ -22,7 +23,7 @@ export interface ProgramRequest {
   readonly cwd: string;
   /** The exported variables. */
   readonly env: Readonly<Record<string, string>>;
-  /** Text in which each character is one byte. */
+  /** Text in which each character is a byte. */
   readonly stdin: string;
 }
 
@@ -75,7 +76,10 @@ export function createCommands(files: ShellFiles, parts: CommandParts): Command[
   const { runPython, onShell } = parts;
   const pythonCommand = (name: string, head: readonly string[]) =>
     defineCommand(name, async (args, { cwd, exportedEnv = {}, stdin, signal, fs }) => {
-      const request = { argv: [...head, ...args], cwd, env: exportedEnv, stdin: String(stdin ?? "") };
+      const own = files.input?.isCurrent ? files.input : undefined;
+      await own?.waitForEnd();
+      const text = own ? takeAll(own) : String(stdin ?? "");
+      const request = { argv: [...head, ...args], cwd, env: exportedEnv, stdin: text };
       const run = async (argv: readonly string[]): ReturnType<Command["execute"]> => {
         const { stdout, stderr, exitCode } = await runPython({ ...request, argv }, signal);
         return { stdout: latin1(stdout), stderr: decoder.decode(stderr), stdoutKind: "bytes", exitCode };

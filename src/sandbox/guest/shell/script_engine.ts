@@ -1,6 +1,7 @@
 import { PathError } from "../errno.ts";
 import type { ShellLimits, ShellSignal } from "./clock.ts";
 import { ShellBuiltins } from "./builtins/builtins.ts";
+import type { ShellState } from "./builtins/builtin.ts";
 import { functionDefinitions } from "./builtins/functions.ts";
 import { rewriteCommand, toReadingGroup } from "./builtins/rewritten_commands.ts";
 import { Bash } from "./engine.ts";
@@ -23,6 +24,7 @@ import {
 import { type AbortNotice, createCommands, type ProgramRequest, type ProgramResult } from "./programs.ts";
 import { addTrace } from "./script/command_trace.ts";
 import { orderKeys } from "./script/hash_order.ts";
+import { sourceAliasLines, withAliasLines } from "./script/alias_lines.ts";
 import { addMessageLines } from "./script/message_lines.ts";
 import { MergedStreams } from "./script/merged_streams.ts";
 import { OuterDescriptors } from "./script/outer_descriptors.ts";
@@ -55,7 +57,7 @@ interface PatchedBash extends Pick<Bash, "exec"> {
 /** Options of a script, as the engine takes them. */
 export interface ScriptOptions {
   readonly stdin: string;
-  /** `bytes` if each character of `stdin` is one byte. */
+  /** `bytes` if each character of `stdin` is a byte. */
   readonly stdinKind?: "bytes";
   /** Arguments of the script's first command, which are not parsed. */
   readonly args?: readonly string[];
@@ -75,7 +77,7 @@ export interface ScriptEngineParts {
     signal?: AbortNotice,
     options?: { readonly isJob: boolean },
   ) => Promise<ProgramResult>;
-  /** True if programs that the engine starts get no variables beside those of `env`. */
+  /** True if programs that the engine starts get no variables beside `env`. */
   readonly isProgram?: boolean;
   /** Called before each command of a script. */
   readonly beforeCommand?: (interpreter: ScriptInterpreter) => Promise<void> | undefined;
@@ -163,6 +165,7 @@ export class ScriptEngine implements JobEngine {
       reportRedirectErrors(interpreter);
       addMessageLines(interpreter);
       keepScope(interpreter, files);
+      sourceAliasLines(interpreter);
       this.#replaceScript(interpreter);
       Object.assign(interpreter.ctx, {
         onProgram: (program: State) => becomeProgram(program, pristine),
@@ -187,7 +190,8 @@ export class ScriptEngine implements JobEngine {
           : outer;
       }
       scriptDepth = depth;
-      const run = () => runInScope(script, options, scope, depth, ...rest);
+      const lines = withAliasLines(script, bash.state as unknown as ShellState);
+      const run = () => runInScope(lines, options, scope, depth, ...rest);
       try {
         if (depth === 0) return await run();
         const program = () => streams.runProgram(run) as Promise<CommandOutput>;
@@ -269,7 +273,7 @@ export class ScriptEngine implements JobEngine {
     this.#bash.state = decodeState(image) as State;
   }
 
-  /** Makes the state at the end of the last script that of the next one. Returns the working directory. */
+  /** Makes the state at the end of the last script the state of the next script. Returns the working directory. */
   keepState(exitCode: number): string {
     const state = this.#lastState ?? this.#bash.state;
     this.#bash.state = { ...state, ...IDLE_STATE, lastExitCode: exitCode };
@@ -304,8 +308,8 @@ function rewriteCommands(interpreter: ScriptInterpreter): void {
 }
 
 /**
- * Makes a command fail if the file system refuses its redirection, such as one to a read-only file. Without this,
- * the error would end the engine and everything that runs in it.
+ * Makes a command fail if the file system refuses its redirection, such as a redirection to a read-only file. Without
+ * this, the error would end the engine and everything that runs in it.
  */
 function reportRedirectErrors(interpreter: ScriptInterpreter): ScriptInterpreter {
   const command = interpreter.executeCommand.bind(interpreter);

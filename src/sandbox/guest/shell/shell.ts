@@ -45,6 +45,8 @@ export interface ShellParts {
   readonly outputBytes: number;
 }
 
+/** Folder that Emscripten makes for a user that the sandbox does not have. */
+const EMSCRIPTEN_HOME = "/home/web_user";
 /** Device number of `/dev/zero`, which Emscripten does not have. */
 const ZERO_DEVICE = 1 << 8 | 5;
 const VARIABLES = {
@@ -111,7 +113,7 @@ export class Shell {
     return this.#engine.capture();
   }
 
-  /** Replaces all state of earlier commands by a captured one. */
+  /** Replaces all state of earlier commands by a captured state. */
   restore(image: ShellImage): void {
     this.reset();
     this.#engine.restore(image);
@@ -129,7 +131,7 @@ export class Shell {
     });
   }
 
-  /** Runs a program. One runs at a time, as all of them use the session's interpreter. */
+  /** Runs a program. A single program runs at a time, as all of them use the session's interpreter. */
   async #runPython(request: ProgramRequest, isJob: boolean): Promise<ProgramResult> {
     const route = isJob ? undefined : this.#terminal.route;
     const before = this.#program;
@@ -151,6 +153,7 @@ export class Shell {
   /** Adds the commands as files, so that `which` and `ls` find them, and `/dev/zero`. */
   #addFiles(): void {
     const { fs } = this.#parts;
+    if (fs.readdir("/home").includes("web_user")) fs.rmdir(EMSCRIPTEN_HOME);
     mountCommands(fs, [...this.#engine.commandNames, ...BUILTIN_FILES]);
     fs.registerDevice(ZERO_DEVICE, {
       read: (_stream, buffer, offset, length) => (buffer.fill(0, offset, offset + length), length),

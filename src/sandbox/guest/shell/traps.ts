@@ -13,7 +13,7 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   ERR: "errtrace",
   RETURN: "functrace",
 };
-/** Types of commands of which a failure is one of `ERR`; the others fail by the commands in them. */
+/** Types of commands of which a failure concerns `ERR`; the others fail by the commands in them. */
 const FAILING = new Set(["SimpleCommand", "Subshell", "ArithmeticCommand", "ConditionalCommand"]);
 /** Types of commands before which the command of `DEBUG` runs. */
 const DEBUGGED = new Set(["SimpleCommand", "Case", "ArithmeticCommand", "ConditionalCommand"]);
@@ -51,6 +51,7 @@ export class ShellTraps {
       const inherited = this.#bodies.get(node);
       if (inherited) {
         for (const [name, action] of inherited) this.#commands(shell).set(name, action);
+        if (inherited.size > 0) this.#isInherited.add(this.#commands(shell));
         return this.#runToEnd(own, shell, () => command(given, ...rest));
       }
       if (node.type === "Subshell") return command(this.#wrapBody(node, shell) as typeof given, ...rest);
@@ -91,11 +92,10 @@ export class ShellTraps {
 
   /** `trap`. Returns the output and exit code. */
   run(args: readonly string[], state: ShellState): CommandOutput {
-    const commands = this.#commands(state);
     const words = args[0] === "--" ? args.slice(1) : args;
     const [first, ...signals] = words;
     if (first === "-l") return { stdout: signalTable(), stderr: "", exitCode: 0 };
-    if (first === undefined || first === "-p") return list(commands, signals);
+    if (first === undefined || first === "-p") return list(this.#listed(state), signals);
     if (/^-[^-]/.test(first)) {
       return { stdout: "", stderr: `bash: trap: ${first}: invalid option\n`, exitCode: 2 };
     }
@@ -105,6 +105,8 @@ export class ShellTraps {
     }
     const [action, names] = signals.length === 0 || /^\d+$/.test(first) ? ["-", words] : [first, signals];
     let stderr = "";
+    const commands = this.#commands(state);
+    this.#isInherited.delete(commands);
     for (const text of names) {
       const name = conditionOf(text);
       if (name === undefined) stderr += `bash: trap: ${text}: invalid signal specification\n`;
@@ -175,6 +177,17 @@ export class ShellTraps {
     return kept;
   }
 
+  /** Returns the commands that `trap` lists: a subshell without commands lists those of its shell. */
+  #listed({ traps, bashPid, virtualPid, currentSource, sourceDepth }: ShellState) {
+    const own = traps?.get(bashPid);
+    const isProgram = currentSource !== undefined && !sourceDepth;
+    if (isProgram || own && !this.#isInherited.has(own)) return own ?? new Map<string, string>();
+    return traps?.get(virtualPid) ?? own ?? new Map<string, string>();
+  }
+
+  /** Commands that a subshell has from its shell, until the subshell changes them. */
+  readonly #isInherited = new WeakSet<ReadonlyMap<string, string>>();
+
   #commands(state: ShellState): Map<string, string> {
     state.traps ??= new Map();
     const commands = state.traps.get(state.bashPid) ?? new Map<string, string>();
@@ -182,7 +195,7 @@ export class ShellTraps {
     return commands;
   }
 
-  /** Returns a subshell whose body is one group, at whose end the command of `EXIT` runs. */
+  /** Returns a subshell whose body is a single group, at whose end the command of `EXIT` runs. */
   #wrapBody(node: CommandNode, state: ShellState): CommandNode {
     const body = { type: "Group", body: node.body ?? [], redirections: [] };
     const kept = [...state.traps?.get(state.bashPid) ?? []].filter(([name, action]) => {

@@ -26,11 +26,26 @@ const CASE_LIST = "const casesPaddock=(context,[part,...more])=>{const operation
   'return convertPaddock(operation.direction,first)+rest.join("")});' +
   'return{values:(all??positional)==="*"?[changed.join((state.env.get("IFS")??" ").charAt(0))]:changed,quoted:!0}};';
 
+/** Matches an element of an associative array without a key, and the setting of the elements. */
+const WITHOUT_KEY =
+  /(\}else\{)(let ([\w$]+)=await ([\w$]+)\(([\w$]+),([\w$]+)\);([\w$]+)\.push\(\{type:"invalid",expandedValue:\3\}\)\})/g;
+const KEYED =
+  /for\(let ([\w$]+) of ([\w$]+)\)(?=if\(\1\.type==="keyed"\)if\(\1\.append\)\{let [\w$]+=[\w$]+\(([\w$]+),([\w$]+),\1\.key\)\?\?"";([\w$]+)\(\3,\4,\1\.key,[^;]*"associative"\)\}else)/g;
+/** Matches the choice of how a list is assigned. */
+const LISTED_KEYS =
+  /([\w$]+)&&([\w$]+)(?=\?await [\w$]+\([\w$]+,[\w$]+,[\w$]+,([\w$]+),[^()]*,[\w$]+=>\{[\w$]+\+=[\w$]+\}\):\2\?await)/g;
+/** Matches the refusal of `${m[@]:1:2}` of an associative array, and the elements of the array. */
+const SLICED =
+  /if\(([\w$]+)\.state\.associativeArrays\?\.has\(([\w$]+)\)\)throw new [\w$]+\(1,"",`bash: \\\$\{\$\{\2\}\[@\]: 0: 3\}: bad substitution\n`\);(.{0,240}?[\w$]+=)([\w$]+\(\1,\2\))(?=[,;])/g;
+/** Code that numbers the elements of an associative array from 1, as a slice of the array counts them. */
+const POSITIONS = "const positionsOfPaddock=({state},name,entries)=>state.associativeArrays?.has(name)?" +
+  "entries.map(([,value],at)=>[at+1,value]):entries;";
+
 /** Matches the operators that change the case of a variable, and the test for the start of an operator. */
 const CASE_OPERATOR =
   /if\(([\w$]+)==="\^"\|\|\1===","\)(\{let [\w$]+=[\w$]+===\1,[\w$]+=\1==="\^"\?"upper":)"lower"/g;
 const OPERATOR_START = /\/\[:\\-\+=\?#%\/\^,@\[\]\/|\/\[:=\\-\+\?#%\/\^,@\]\//g;
-/** Matches the change of case of the characters that match a pattern, and that of a value. */
+/** Matches the change of case of the characters that match a pattern, and the change of a whole value. */
 const CONVERTED =
   /([\w$]+)\.direction==="upper"\?([\w$]+)=>\2\.toUpperCase\(\):\2=>\2\.toLowerCase\(\)|([\w$]+)\.direction==="upper"\?\(([\w$]+)\)=>\4\.toUpperCase\(\):\(\4\)=>\4\.toLowerCase\(\)/g;
 const CONVERT =
@@ -45,6 +60,7 @@ const CONVERSION =
  *
  * - The hook `orderKeys` of an interpreter's context orders the keys of an associative array.
  * - An array knows by `isAssigned` whether it has been assigned since its declaration.
+ * - `m=(key value …)` sets elements of an associative array, and `"${m[@]:1:2}"` is a slice of the ordered values.
  * - `"${array[@]^}"` changes each value.
  * - `${x~}` and `${x~~}` change capitals to small letters and small letters to capitals.
  */
@@ -65,7 +81,23 @@ export function changeArrays(engine: string): string {
     "$1const casesOfPaddock=casesPaddock($2,$4.parts);if(casesOfPaddock)return casesOfPaddock;",
     1,
   );
-  return CONVERSION + CASE_LIST + toggleCase(listed);
+  const chosen = replace(listed, LISTED_KEYS, "$1&&$3.length>0", 1);
+  const paired = replace(
+    chosen,
+    WITHOUT_KEY,
+    '$1if(!$7.some(({type})=>type!=="pair")){$7.push({type:"pair",value:await $4($5,$6)});continue}$2',
+    1,
+  );
+  const keyed = replace(
+    paired,
+    KEYED,
+    'const pairsPaddock=$2.filter(({type})=>type==="pair");for(let at=0;at<pairsPaddock.length;at+=2)' +
+      '$5($3,$4,pairsPaddock[at].value,pairsPaddock[at+1]?.value??"","associative");' +
+      'for(let $1 of $2)if($1.type!=="pair")',
+    1,
+  );
+  const sliced = replace(keyed, SLICED, "$3positionsOfPaddock($1,$2,$4)", 2);
+  return CONVERSION + CASE_LIST + POSITIONS + toggleCase(sliced);
 }
 
 function toggleCase(engine: string): string {

@@ -1,6 +1,9 @@
+import { changeAliases } from "./alias_changes.ts";
 import { changeArithmetic } from "./arithmetic_changes.ts";
 import { changeArrays } from "./array_changes.ts";
 import { changeErrors } from "./error_changes.ts";
+import { changeExpansions } from "./expansion_changes.ts";
+import { changeIntegers } from "./integer_changes.ts";
 import { changePatterns } from "./glob_changes.ts";
 import { changeParser } from "./parser_changes.ts";
 import { findName, replace } from "./replace.ts";
@@ -21,24 +24,6 @@ const TO_TEXT = /\.stdout=([\w$]+)\([\w$]+\.stdout\),/;
 const LINE_READ = /(===`\n`&&([\w$]+)\.endsWith\(`\n`\)&&\(\2=\2\.slice\(0,-1\)\);)(?=let )/g;
 const LINE_MAPPED =
   /(`mapfile: string length limit exceeded [^`]*`,"string_length"\);[\w$]+\.push\()([\w$]+)(?=\))/g;
-
-/** Matches the start of the functions for operators of `$((…))`: between two values, in assignments, before a value. */
-const ARITHMETIC =
-  /(function [\w$]+\(([\w$]+),([\w$]+),([\w$]+)\)\{)(?=switch\(\4\)\{case"(?:\+":return \2\+\3;case"-":return \2-\3;case"\*":return \2\*\3;case"\/":if|=":return \3;case"\+=":return))/g;
-/** Matches the class of the error of an arithmetic expression. */
-const ARITHMETIC_CLASS = /([\w$]+)=class extends [\w$]+\{name="ArithmeticError";/g;
-const COMPLEMENT = /case"~":return~([\w$]+);/g;
-/** Computes in 64 bits. A result that the engine's numbers cannot hold is an error. */
-const INTEGER_OPERATION =
-  `const integersOfPaddock=(operator,left,right)=>{const name=operator.replace(/=$/,"");` +
-  `if(!/^(?:[-+*&|^]|<<|>>|\\*\\*)$/.test(name)||!Number.isSafeInteger(left)||!Number.isSafeInteger(right))return;` +
-  `if(name==="**"&&right<0)return;const a=BigInt(left),b=BigInt(right);const bits=b&63n;` +
-  `const result=BigInt.asIntN(64,name==="+"?a+b:name==="-"?a-b:name==="*"?a*b:name==="&"?a&b:name==="|"?a|b:` +
-  `name==="^"?a^b:name==="<<"?a<<bits:name===">>"?a>>bits:powerOfPaddock(a,b));const number=Number(result);` +
-  `if(Number.isSafeInteger(number))return number;` +
-  `throw new ARITHMETIC_ERROR("arithmetic: the sandbox computes integers of up to 53 bits: the result is "+result)};` +
-  `const powerOfPaddock=(base,exponent)=>{let result=1n,factor=base;for(let left=exponent;left>0n;left>>=1n){` +
-  `if(left&1n)result=BigInt.asIntN(64,result*factor);factor=BigInt.asIntN(64,factor*factor)}return result};`;
 
 /** Matches the use of a command's path that was found before, which holds until `PATH` changes. */
 const HASHED = /if\(!([\w$]+)&&([\w$]+)\.state\.hashTable\)\{/g;
@@ -75,7 +60,7 @@ const PROGRAM = /(([\w$]+)\.state\.currentSource=([\w$]+),)\2\.state\.env\.set\(
 
 /** Matches the quoting of `${x@Q}`. */
 const QUOTE = /function ([\w$]+)\(([\w$]+)\)\{if\(\2===""\)return"''";(?=if\(\/\[\\n\\r\\t)/g;
-/** Matches the transformations of one value, and those of the values of an array in quotes. */
+/** Matches the transformations of one value, and the transformations of the values of an array in quotes. */
 const TRANSFORMATIONS =
   /(function [\w$]+\(([\w$]+),([\w$]+),([\w$]+),([\w$]+),([\w$]+)\)\{)\2\.coverage\?\.hit\("bash:expansion:transform"\);(?=.{0,400}?return ([\w$]+)\(\2,[\w$]+\[1\]\)\.map.{0,300}?return ([\w$]+)\(\2,[\w$]+\[1\]\))/g;
 const ARRAY_TRANSFORMATIONS =
@@ -106,9 +91,9 @@ const WITHHOLD =
 
 /** Returns the engine's minified code with the changes that {@linkcode bundleEngine} lists. */
 export function changeEngine(engine: string): string {
-  const defaulted = replace(computeIntegers(engine), DEFAULTED, "$1,!1", 1); // the third argument: refuse if not set
+  const defaulted = replace(changeIntegers(engine), DEFAULTED, "$1,!1", 1); // the third argument: refuse if not set
   const stated = replace(defaulted, VERSION, '"5.2.15(1)-release"', 1);
-  const sourced = replace(stated, SOURCE, "$1=$2.sourceText?.($3)??await $2.fs.readFile($3),$4=$3", 1);
+  const sourced = replace(stated, SOURCE, "$1=await $2.sourceText?.($3)??await $2.fs.readFile($3),$4=$3", 1);
   const flagged = replace(sourced, FLAGS, 'case"-":return flagsOfPaddock($2.state);', 1);
   const left = replace(flagged, LEFT_ROUND, LEAVE_ROUND, 4);
   const called = replace(
@@ -134,19 +119,10 @@ export function changeEngine(engine: string): string {
   const waiting = replace(found, WAIT, "", 1);
   const started = decodeLines(replace(waiting, START, SHOWN_START, 1));
   const parsed = changeArithmetic(changeParser(changeStreams(changePatterns(started))));
-  const changed = changeTrace(changeArrays(transformVariables(changeErrors(parsed))));
-  const operation = INTEGER_OPERATION.replace("ARITHMETIC_ERROR", () => findName(engine, ARITHMETIC_CLASS));
-  return `${operation}${WITHHOLD}${TRANSFORM}${FLAGS_TEXT}${changed}`;
-}
-
-function computeIntegers(engine: string): string {
-  const operators = replace(
-    engine,
-    ARITHMETIC,
-    "$1const paddock=integersOfPaddock($4,$2,$3);if(paddock!==void 0)return paddock;",
-    2,
+  const changed = changeTrace(
+    changeArrays(transformVariables(changeErrors(changeExpansions(changeAliases(parsed))))),
   );
-  return replace(operators, COMPLEMENT, 'case"~":return-1-$1;', 1);
+  return `${WITHHOLD}${TRANSFORM}${FLAGS_TEXT}${changed}`;
 }
 
 function decodeLines(engine: string): string {

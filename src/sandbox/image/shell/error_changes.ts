@@ -21,7 +21,7 @@ const IS_EXPANSION_ERROR =
 
 /** Matches the handling of errors in a part of a pipeline, which is a process of its own. */
 const PIPED =
-  /(catch\(([\w$]+)\)\{if\(\2 instanceof [\w$]+)(\)([\w$]+)=\{stdout:\2\.stdout,stderr:\2\.stderr,exitCode:1\};else if\(\2 instanceof [\w$]+&&)([\w$]+\.commands\.length>1)/g;
+  /(catch\(([\w$]+)\)\{if\()\2 instanceof [\w$]+(\)([\w$]+)=\{stdout:\2\.stdout,stderr:\2\.stderr,exitCode:1\};else if\(\2 instanceof [\w$]+&&)([\w$]+\.commands\.length>1)/g;
 
 /** Matches the loop over the statements of a script, up to the handling of an error. */
 const STATEMENTS =
@@ -29,8 +29,9 @@ const STATEMENTS =
 /** Ends the line, or the script, at an error of an expansion. */
 const END_LINE = "$1let paddockSkips=false;$5if(paddockSkips)paddockSkips=!$6.endsLine;else $7" +
   'if($8===$6.parseError){$4.append("stderr",syntaxOfPaddock($8,$8.script,(text)=>text));' +
-  '$3=this.ctx.state.lastExitCode=2;this.ctx.state.env.set("?","2");' +
-  "return{...$4.build(2),exitCode:2,env:$9(this.ctx.state.env)}}" +
+  "$3=$8.isConditional?this.ctx.state.lastExitCode:2;" +
+  'this.ctx.state.lastExitCode=$3;this.ctx.state.env.set("?",String($3));' +
+  "return{...$4.build($3),exitCode:$3,env:$9(this.ctx.state.env)}}" +
   'if(endsLineOfPaddock($8)){const isUnset=$8.name==="NounsetError",ends=isUnset||this.ctx.state.options.errexit&&' +
   '($8.isAssignment||$8.name==="BadSubstitutionError"),code=!isUnset?1:this.onUnset?this.onUnset():1;' +
   "if(code===void 0){$8.prependOutput($4.stdout,$4.stderr);throw $8}" +
@@ -60,11 +61,16 @@ const SUBSTITUTION = /(case"CommandSubstitution":\{)(?=let ([\w$]+)=[\w$]+\(([\w
 /** Matches the message of `eval` about a script that cannot be parsed. */
 const EVALUATED = /(return [\w$]+\(`bash: eval: \$\{[\w$]+\.message\}\n`)(?=\))/g;
 
+/** Matches the reading of `[[`, whose errors leave the exit code of the command before. */
+const CONDITION = /parseConditionalCommand\(\)\{/g;
+const READ_CONDITION = "parseConditionalCommand(){try{return this.parseConditionalOfPaddock()}catch(error){" +
+  'if(error?.token?.type!=="EOF")Object.assign(error,{isConditional:!0});throw error}}parseConditionalOfPaddock(){';
+
 /** Matches the parameter of a function that has the text of a script. */
 const SCRIPT = /async execInScope\(([\w$]+),/g;
 /** Matches the messages about a script that cannot be parsed. */
 const SYNTAX =
-  /(if\(([\w$]+)(?:\.name==="ParseException"| instanceof [\w$]+)\)return [\w$]+\(\{stdout:"",stderr:)`bash: (?:syntax error: )?\$\{([\w$]+)\(\2\.message\)\}\n`(?=,exitCode:2)/g;
+  /(if\(([\w$]+)(?:\.name==="ParseException"| instanceof [\w$]+)\)return [\w$]+\(\{stdout:"",stderr:)`bash: (?:syntax error: )?\$\{([\w$]+)\(\2\.message\)\}\n`(,exitCode:)2/g;
 /** Code of the message as bash writes it, with the line of the script behind an unexpected word. */
 const SYNTAX_TEXT =
   `const syntaxOfPaddock=({line,token,message},script,clean)=>{const lines=script.replace(/\\n$/,"").split("\\n");` +
@@ -84,7 +90,7 @@ const SYNTAX_TEXT =
  *   passes on to the script that runs this one by `eval` or `source`.
  * - Assignments succeed, unless they run a command, whose exit code they have.
  * - A command whose words expand to nothing prints the errors of its expansions.
- * - Errors of syntax have the line and the unexpected word.
+ * - Errors of syntax have the line and the unexpected word. Those in `[[` leave the exit code.
  */
 export function changeErrors(engine: string): string {
   const unset = findName(engine, UNSET);
@@ -97,7 +103,7 @@ export function changeErrors(engine: string): string {
   );
   const coded = replace(kept, ERROR_NAME, "$&exitCode=1;", 3);
   const passed = replace(coded, PASSES, "$1endsLineOfPaddock($2)||", 1);
-  const piped = replace(passed, PIPED, "$1||endsLineOfPaddock($2)&&$5$3$5", 1);
+  const piped = replace(passed, PIPED, "$1endsLineOfPaddock($2)&&$5$3$5", 1);
   const looped = replace(piped, ENDS_LOOP, "if(endsLineOfPaddock($1)||", 1);
   const subshelled = replace(looped, ENDS_SUBSHELL, "endsLineOfPaddock($1)||", 1);
   const refused = replace(
@@ -116,7 +122,13 @@ export function changeErrors(engine: string): string {
   );
   const evaluated = replace(complaining, EVALUATED, "$1,2", 1);
   const emptied = replace(evaluated, SUBSTITUTION, '$1if($3.body.statements.length===0)return"";', 1);
+  const conditional = replace(emptied, CONDITION, READ_CONDITION, 1);
   const script = findName(emptied, SCRIPT).replaceAll("$", "$$$$");
-  const explained = replace(emptied, SYNTAX, `$1syntaxOfPaddock($2,${script},$3)`, 2);
+  const explained = replace(
+    conditional,
+    SYNTAX,
+    `$1syntaxOfPaddock($2,${script},$3)$4($2.isConditional?0:2)`,
+    2,
+  );
   return `${IS_EXPANSION_ERROR}${SUBSTITUTES}${SYNTAX_TEXT}${replace(explained, STATEMENTS, END_LINE, 1)}`;
 }

@@ -103,7 +103,7 @@ const STATEMENT = /(async executeStatement\(([\w$]+)\)\{)(?=if\(this\.assertDefe
  * - The text of a here-document has no quotes, patterns or tildes.
  * - A key of an array may have blanks.
  * - A word with `=` is a word in `for`, `case`, arrays and redirections.
- * - `select` is read as a loop of words with `isSelect`, and `coproc` is refused by name.
+ * - `select` is read as a loop of words with `isSelect`, and `coproc` as a command in a node of its own.
  */
 export function changeParser(engine: string): string {
   const sourced = replace(engine, PARSE_WORD, SOURCED_WORD, 1);
@@ -144,7 +144,7 @@ export function changeParser(engine: string): string {
   const split = replace(lined, TOKENS, "$1tokensOfPaddock(this,$2,$3,$4)", 1);
   const read = replace(split, SCRIPT, READ_SCRIPT, 1);
   const reported = replace(read, STATEMENT, "$1if($2.parseError)throw $2.parseError;", 1);
-  return `${SOURCED}${TOKENIZE}${readSelect(acceptAssignments(reported))}`;
+  return `${SOURCED}${TOKENIZE}${COPROC}${readSelect(acceptAssignments(reported))}`;
 }
 
 function acceptAssignments(engine: string): string {
@@ -156,11 +156,21 @@ function acceptAssignments(engine: string): string {
   return ELEMENT + replace(matched, TARGET_WORD, either("$1"), 1);
 }
 
+/** Code of a function that reads `coproc command`, and `coproc NAME command` of a command of the grammar. */
+const COPROC = "const coprocOfPaddock=(parser,types)=>{const{start}=parser.current();parser.advance();" +
+  'const opens=(token)=>["LBRACE","LPAREN","DPAREN_START","DBRACK_START","IF","FOR","WHILE","UNTIL","CASE","SELECT"]' +
+  ".some((name)=>token?.type===types[name]);" +
+  "const isNamed=parser.isWord()&&opens(parser.tokens[parser.pos+1]);" +
+  "const coprocName=isNamed?parser.advance().value:void 0,line=parser.current().line;" +
+  "const coproc=parser.parseCommand();" +
+  'return{type:"Coproc",coproc,coprocName,line,redirections:[],' +
+  'source:parser._input.slice(start,parser.tokens[parser.pos-1].end).replace(/^coproc\\s+/,"")}};';
+
 function readSelect(engine: string): string {
   const chosen = replace(
     engine,
     FOR_COMMAND,
-    'case $1.COPROC:this.error("coproc is not available in the sandbox");case $1.SELECT:case $1.FOR:return',
+    "case $1.COPROC:return coprocOfPaddock(this,$1);case $1.SELECT:case $1.FOR:return",
     1,
   );
   const read = replace(

@@ -1,4 +1,5 @@
 import type { CommandOutput, ScriptInterpreter } from "../terminal.ts";
+import type { CoprocInput } from "../jobs/coproc.ts";
 import type { CommandNode } from "./nodes.ts";
 
 /** The parts of the engine's state that builtins use. */
@@ -33,15 +34,17 @@ export interface ShellState {
   loopDepth: number;
   readonly callDepth?: number;
   readonly sourceDepth?: number;
+  /** File of the running program, or of `source`. */
+  readonly currentSource?: string | undefined;
   lastExitCode: number;
   currentLine: number;
   /** True in `sh`. */
   readonly isDash?: boolean;
   readonly errexitSafe?: boolean;
   inCondition: boolean;
-  /** Number of the virtual process: each subshell and substitution has one. */
+  /** Number of the virtual process: each subshell and substitution has a number. */
   readonly bashPid: number;
-  /** Number of the shell, which is that of its subshells too. */
+  /** Number of the shell, which its subshells have too. */
   readonly virtualPid: number;
 }
 
@@ -68,10 +71,22 @@ export interface BuiltinInterpreter extends ScriptInterpreter {
   buildExportedEnv(): Record<string, string>;
   readonly ctx: ScriptInterpreter["ctx"] & {
     readonly fs: { exists(path: string): Promise<boolean> };
+    /** The stdin of a coprocess. */
+    ownInput?: CoprocInput | undefined;
+    /**
+     * Waits until a coprocess has printed a line to a descriptor. Returns `false` if none can come, and `undefined` if
+     * the descriptor is another file.
+     */
+    awaitOutput?: (
+      descriptor: number,
+      options?: { readonly timeMs?: number },
+    ) => Promise<boolean | undefined>;
+    /** Waits for the output of a coprocess that a command's redirection reads. */
+    beforeInput?: (descriptor: number, isLasting: boolean) => Promise<void>;
     /** `$0` of a script that is called by its path. */
     programName?: string | undefined;
     /** Returns the text that `source` reads instead of a file. */
-    sourceText?: ((path: string) => string | undefined) | undefined;
+    sourceText?: ((path: string) => string | undefined | Promise<string | undefined>) | undefined;
   };
 }
 
@@ -79,8 +94,10 @@ export interface BuiltinInterpreter extends ScriptInterpreter {
 export interface BuiltinCall {
   readonly name: string;
   readonly args: readonly string[];
-  /** Text in which each character is one byte. */
+  /** Text in which each character is a byte. */
   readonly stdin: string;
+  /** Descriptor above 2 that a redirection has made the stdin. */
+  readonly stdinDescriptor?: number;
   readonly state: ShellState;
   readonly interpreter: BuiltinInterpreter;
   /** Runs a builtin of the engine with the call's stdin. */
@@ -100,7 +117,7 @@ export function complained(message: string, exitCode = 1): CommandOutput {
   return { stdout: "", stderr: `bash: ${message}\n`, exitCode };
 }
 
-/** Joins results. The exit code is that of the last one that failed. */
+/** Joins results. The exit code is the code of the last result that failed. */
 export function joined(results: readonly CommandOutput[]): CommandOutput {
   return {
     stdout: results.map(({ stdout }) => stdout).join(""),

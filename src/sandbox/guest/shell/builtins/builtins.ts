@@ -11,9 +11,11 @@ import {
 } from "./builtin.ts";
 import {
   caller,
+  changeFolder,
+  exit,
   leaveLoop,
   letVariables,
-  refuseFolders,
+  logout,
   returnFrom,
   shift,
   sourceStdin,
@@ -25,11 +27,12 @@ import { countShells, EXEC_END, EXEC_START } from "./exec.ts";
 import { exportFunctions, functionVariables } from "./functions.ts";
 import { killBuiltin } from "./kill.ts";
 import { times, ulimit } from "./limits.ts";
-import { getopts, mapfile } from "./read_options.ts";
+import { getopts, mapfile, read } from "./read_options.ts";
 import { set, shopt } from "./shell_options.ts";
 import { testExpressions } from "./test.ts";
-import { declareNames, describeNames, listReadOnly } from "./variables.ts";
+import { alias, compgen, declareNames, describeNames, listReadOnly, local, unset } from "./variables.ts";
 import { MENU, menu, MENU_END, menuEnd } from "./select.ts";
+import { evalLines, LINES, runLines } from "../script/alias_lines.ts";
 import { shortLived } from "../script/short_lived.ts";
 
 const decoder = new TextDecoder();
@@ -61,17 +64,21 @@ export class ShellBuiltins {
     const builtins: Record<string, Builtin> = {
       ".": sourceStdin,
       "[": testExpressions,
+      alias,
       bg: noJobControl,
       break: leaveLoop,
-      cd: refuseFolders,
+      cd: changeFolder,
       caller,
       continue: leaveLoop,
       command: describeNames,
+      compgen,
       declare: declareNames,
       disown: ({ args }) => jobs.disown(args),
       echo: echoBytes,
       enable,
+      eval: evalLines,
       exec: (call) => this.#exec(call),
+      exit,
       export: exportFunctions,
       fg: noJobControl,
       getopts,
@@ -79,7 +86,10 @@ export class ShellBuiltins {
       jobs: ({ args }) => jobs.list(args),
       kill: killBuiltin({ jobs, signalSelf: (signal, call) => traps.raise(signal, call) }),
       let: letVariables,
+      local,
+      logout,
       mapfile,
+      read,
       readarray: mapfile,
       readonly: listReadOnly,
       return: returnFrom,
@@ -93,7 +103,9 @@ export class ShellBuiltins {
       type: describeNames,
       typeset: declareNames,
       ulimit,
+      unset,
       wait: ({ args, state }) => jobs.wait(args, state as never),
+      [LINES]: runLines,
       [MENU]: menu,
       [MENU_END]: menuEnd,
       [EXEC_END]: async ({ state, run }) => {
@@ -130,7 +142,9 @@ export class ShellBuiltins {
       const runOther = (other: string, words: readonly string[]) => {
         return engine(other, words, words.map(() => true), stdin, true, ...rest);
       };
-      const call = { name, args, stdin, state: shell, interpreter: own, run: runOther };
+      const source = rest[1];
+      const stdinDescriptor = typeof source === "number" && source > 2 ? { stdinDescriptor: source } : {};
+      const call = { name, args, stdin, ...stdinDescriptor, state: shell, interpreter: own, run: runOther };
       return Promise.try(() => builtin(call)).then((result) => {
         return result ? { ...result, internalProducerCommand: name } as typeof result : run();
       });

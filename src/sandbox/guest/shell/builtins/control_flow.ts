@@ -26,10 +26,25 @@ export const returnFrom: Builtin = ({ state }) => {
   return complained("return: can only `return' from a function or sourced script", 2);
 };
 
-/** `shift`, which fails in silence if there are not as many arguments. */
+/** `exit` with more than one number, which ends the shell too. */
+export const exit: Builtin = async ({ args, run }) => {
+  const words = args[0] === "--" ? args.slice(1) : args;
+  if (words.length < 2 || !/^\s*[-+]?\d+\s*$/.test(words[0] ?? "")) return undefined;
+  try {
+    return await run("exit", ["1"]);
+  } catch (error) {
+    throw Object.assign(error as Error, { stderr: "bash: exit: too many arguments\n" });
+  }
+};
+
+/** `shift`, which fails if there are not as many arguments: in silence, without the option `shift_verbose`. */
 export const shift: Builtin = ({ args: [count = "1"], state }) => {
   const isTooMany = /^\d+$/.test(count) && Number(count) > Number(state.env.get("#") ?? 0);
-  return isTooMany ? { stdout: "", stderr: "", exitCode: 1 } : undefined;
+  if (!isTooMany) return undefined;
+  if (state.otherOptions?.get("shift_verbose")) {
+    return complained(`shift: ${count}: shift count out of range`);
+  }
+  return { stdout: "", stderr: "", exitCode: 1 };
 };
 
 /** `let`, whose arguments the engine does not read as `((…))` does. */
@@ -71,12 +86,31 @@ export const sourceStdin: Builtin = async ({ name, args, stdin, state, interpret
   }
 };
 
-/** `cd` with more than one folder, which the engine would take for the first one. */
-export const refuseFolders: Builtin = ({ args }) => {
+/**
+ * `cd` with more than one folder, which the engine would take for the first folder, and to the folder that a variable
+ * names, with the option `cdable_vars`.
+ */
+export const changeFolder: Builtin = async ({ args, state, interpreter, run }) => {
   const end = args.indexOf("--");
   const folders = args.filter((word, at) => word === "-" || !word.startsWith("-") || (end >= 0 && at > end));
-  return folders.length > 1 ? complained("cd: too many arguments") : undefined;
+  const [name] = folders;
+  if (folders.length > 1) return complained("cd: too many arguments");
+  if (name === undefined || !state.otherOptions?.get("cdable_vars")) return undefined;
+  const folder = state.env.get(name);
+  const { fs, state: { cwd } } = interpreter.ctx as unknown as FolderContext;
+  if (folder === undefined || await fs.exists(fs.resolvePath(cwd, name))) return undefined;
+  const output = await run("cd", args.map((word) => word === name ? folder : word));
+  return output.exitCode === 0 ? { ...output, stdout: `${folder}\n` } : output;
 };
+
+/** The parts of the engine's context that find a folder. */
+interface FolderContext {
+  readonly fs: { exists(path: string): Promise<boolean>; resolvePath(base: string, path: string): string };
+  readonly state: { readonly cwd: string };
+}
+
+/** `logout`, which ends login shells only. */
+export const logout: Builtin = () => complained("logout: not login shell: use `exit'");
 
 /** `caller`, which prints the line, the function and the file of a call. A command string has no file. */
 export const caller: Builtin = ({ args: [level], state }) => {

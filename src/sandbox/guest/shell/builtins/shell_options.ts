@@ -166,9 +166,12 @@ function shoptValue(state: ShellState, name: string): boolean {
   return state.shoptOptions[name] ?? state.otherOptions?.get(name) ?? SHOPT_ON.has(name);
 }
 
+/** Options that this shell has, beside those of the engine. */
+const SHOPT_OWN = new Set(["cdable_vars", "inherit_errexit", "shift_verbose"]);
+
 /** Sets an option that the engine does not know, if the shell has it or it makes no difference. */
 function setOther(state: ShellState, name: string, value: boolean) {
-  if (value !== SHOPT_ON.has(name) && !SHOPT_TERMINAL.has(name) && name !== "inherit_errexit") {
+  if (value !== SHOPT_ON.has(name) && !SHOPT_TERMINAL.has(name) && !SHOPT_OWN.has(name)) {
     return complained(`shopt: ${name}: is not available in the sandbox`);
   }
   state.otherOptions = new Map([...state.otherOptions ?? [], [name, value]]);

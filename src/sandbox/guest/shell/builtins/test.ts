@@ -4,7 +4,7 @@ import { type Builtin, type BuiltinCall, complained } from "./builtin.ts";
 const MAX_PLAIN = 4;
 
 /**
- * `test` and `[` with `-a`, `-o` and parentheses between expressions, which the engine takes for one expression. A
+ * `test` and `[` with `-a`, `-o` and parentheses between expressions, which the engine takes for a single expression. A
  * shorter one is left to the engine.
  */
 export const testExpressions: Builtin = async (call) => {
@@ -12,6 +12,8 @@ export const testExpressions: Builtin = async (call) => {
   const words = name === "[" ? args.slice(0, -1) : args;
   const number = unreadableNumber(words);
   if (number !== undefined) return complained(`${name}: ${number}: integer expression expected`, 2);
+  const compared = compareLongNumbers(words);
+  if (compared !== undefined) return { stdout: "", stderr: "", exitCode: compared ? 0 : 1 };
   if (words.length <= MAX_PLAIN || (name === "[" && args.at(-1) !== "]")) return undefined;
   if (!words.some((word) => ["-a", "-o", "(", "!"].includes(word))) return undefined;
   const reader = new ExpressionReader(words, call);
@@ -26,6 +28,21 @@ function unreadableNumber(words: readonly string[]): string | undefined {
   const [left = "", operator = "", right = ""] = words[0] === "!" ? words.slice(1) : words;
   if (words.length < 3 || !/^-(?:eq|ne|lt|le|gt|ge)$/.test(operator)) return undefined;
   return [left, right].find((word) => !/^\s*[-+]?\d+\s*$/.test(word));
+}
+
+/** Digits of a number that the engine's numbers hold exactly. */
+const EXACT_DIGITS = 15;
+
+/** Compares numbers of 64 bits, which the engine rounds. Returns `undefined` for any other expression. */
+function compareLongNumbers(words: readonly string[]): boolean | undefined {
+  const [left = "", operator = "", right = ""] = words;
+  if (words.length !== 3 || !/^-(?:eq|ne|lt|le|gt|ge)$/.test(operator)) return undefined;
+  if (left.length <= EXACT_DIGITS && right.length <= EXACT_DIGITS) return undefined;
+  const [first, second] = [BigInt(left.trim()), BigInt(right.trim())];
+  const order = first < second ? -1 : first > second ? 1 : 0;
+  return { eq: order === 0, ne: order !== 0, lt: order < 0, le: order <= 0, gt: order > 0, ge: order >= 0 }[
+    operator.slice(1)
+  ];
 }
 
 class ExpressionReader {

@@ -1,7 +1,7 @@
 import { type GnuCommand, UsageError } from "./command.ts";
 import type { GnuName } from "./gnu_names.ts";
 import { bc } from "./data/bc.ts";
-import { cat } from "./text/cat.ts";
+import { cat, tee } from "./text/cat.ts";
 import { date } from "./date.ts";
 import { cmp, diff } from "./text/diff/diff.ts";
 import { env } from "./env.ts";
@@ -92,6 +92,7 @@ export const GNU_COMMANDS: Readonly<Record<GnuName, GnuCommand>> = {
   sort,
   stat,
   tail,
+  tee,
   uniq,
   wc,
   xargs,

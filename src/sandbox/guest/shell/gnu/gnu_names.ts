@@ -42,6 +42,7 @@ export const GNU_NAMES = [
   "stat",
   "tac",
   "tail",
+  "tee",
   "touch",
   "tr",
   "tree",

@@ -4,6 +4,7 @@ import { clock, createJobLimits, type ShellLimits, ShellSignal, STOP_MESSAGE } f
 import type { ShellFiles } from "../files.ts";
 import type { State } from "../script/process_state.ts";
 import { evalNode } from "../script/script_end.ts";
+import type { CoprocPipes } from "./coproc.ts";
 import { type CommandOutput, type ScriptInterpreter, ShellTerminal } from "../terminal.ts";
 
 /** Number of commands that a job runs before its shell goes on, unless the job waits earlier. */
@@ -42,6 +43,8 @@ export interface BackgroundJobParts {
   readonly state: State;
   readonly files: ShellFiles;
   readonly isMerged: boolean;
+  /** The pipes of a coprocess. */
+  readonly coproc?: CoprocPipes;
   /** Prints at once. Without it, the output is kept for {@linkcode BackgroundJob.takeOutput}. */
   readonly print: ((stream: "stdout" | "stderr", text: string) => void) | undefined;
   readonly createEngine: (parts: JobEngineParts) => JobEngine;
@@ -77,6 +80,7 @@ export class BackgroundJob {
     this.#parts = parts;
     this.ended = this.#end.promise;
     this.#files = parts.files.fork();
+    this.#files.input = parts.coproc?.input;
     this.#engine = this.#createEngine(parts.state);
     void this.#run();
   }
@@ -169,6 +173,11 @@ export class BackgroundJob {
       beforeCommand: (interpreter) => this.#beforeCommand(interpreter),
     });
     this.#terminals.set(engine, terminal);
+    const { coproc } = this.#parts;
+    if (coproc) {
+      coproc.input.flush = () => terminal.flush();
+      coproc.input.printer = () => terminal.printer && ((text) => terminal.printer?.("stdout", text));
+    }
     const { shellLimits } = this.#parts;
     const isStopped = () => this.#isStopped() || this.#isShellStopped;
     Object.assign(engine.limits, shellLimits, createJobLimits(isStopped));
@@ -182,6 +191,8 @@ export class BackgroundJob {
   #beforeCommand(interpreter: ScriptInterpreter): Promise<void> | undefined {
     this.#interpreter = interpreter;
     if (++this.#commands === HEAD_START_COMMANDS) this.#headStart.resolve();
+    const drained = this.#parts.coproc?.drained;
+    if (drained) return drained;
     return this.#pending.length > 0 ? this.#runTraps(interpreter) : undefined;
   }
 
@@ -200,7 +211,7 @@ export class BackgroundJob {
     this.#finish(SIGNAL_CODES + signal.number);
   }
 
-  /** Runs the command of `EXIT`, in an engine of its own, as that of the job was aborted. */
+  /** Runs the command of `EXIT`, in an engine of its own, as the engine of the job was aborted. */
   async #runAtExit(action: string, state: State): Promise<void> {
     this.#files = this.#parts.files.fork();
     const signal = new ShellSignal();
@@ -220,6 +231,7 @@ export class BackgroundJob {
   #finish(exitCode: number): void {
     if (this.#exitCode !== undefined) return;
     this.#exitCode = exitCode & 0xff;
+    this.#parts.coproc?.end();
     this.#end.resolve();
   }
 
@@ -247,7 +259,7 @@ export class BackgroundJob {
   }
 }
 
-/** Returns a statement that is one subshell as a group, as the job is the subshell. */
+/** Returns a statement of a single subshell as a group, as the job is the subshell. */
 function toJobStatement(statement: StatementNode): StatementNode {
   const [pipeline, ...more] = statement.pipelines;
   const [command, ...others] = pipeline?.commands ?? [];

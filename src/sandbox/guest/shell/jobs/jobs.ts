@@ -1,4 +1,5 @@
-import type { StatementNode } from "../builtins/nodes.ts";
+import type { BuiltinInterpreter } from "../builtins/builtin.ts";
+import { type CommandNode, type StatementNode, statementOf, textOf } from "../builtins/nodes.ts";
 import type { Signal } from "../builtins/signal_names.ts";
 import type { ProcessEntry } from "../gnu/command.ts";
 import type { ShellLimits } from "../clock.ts";
@@ -6,6 +7,7 @@ import type { ShellFiles } from "../files.ts";
 import { jobState, type State } from "../script/process_state.ts";
 import { isExit, joinOutputs } from "../script/script_end.ts";
 import type { CommandOutput, ScriptInterpreter } from "../terminal.ts";
+import { type CoprocInput, CoprocPipes, type DescriptorState } from "./coproc.ts";
 import { BackgroundJob, type BackgroundJobParts } from "./background_job.ts";
 import { shortLived } from "../script/short_lived.ts";
 
@@ -66,6 +68,7 @@ export class ShellJobs {
     const jobState = state as JobState;
     const tested = new WeakSet<object>();
     const statement = own.executeStatement.bind(own);
+    this.#attachCoprocs(interpreter as BuiltinInterpreter, state as State & JobState);
     own.executeStatement = own.ctx.executeStatement = shortLived((node) => {
       if (node.background) return this.#start(node, state as State & JobState);
       const last = node.pipelines.length - 1;
@@ -85,6 +88,88 @@ export class ShellJobs {
       }
     };
     interpreter.executePipeline = shortLived((node) => tested.has(node) ? test(node) : pipeline(node));
+  }
+
+  /** Runs `coproc`, and lets commands wait for what coprocesses print. */
+  #attachCoprocs(interpreter: BuiltinInterpreter, state: State & JobState): void {
+    const descriptors = state as unknown as DescriptorState;
+    const command = interpreter.executeCommand.bind(interpreter);
+    let reader: CommandNode | undefined;
+    interpreter.executeCommand = interpreter.ctx.executeCommand = shortLived((given, ...rest) => {
+      const node = given as CommandNode & CoprocNode;
+      if (node.type === "Coproc") return this.#startCoproc(node, state);
+      if (this.#coprocs.size === 0) return command(given, ...rest);
+      reader = node;
+      return command(given, ...rest).finally(() => this.#closeUnused(descriptors));
+    });
+    const { ctx } = interpreter;
+    const { input } = this.#parts.files; // of a coprocess
+    if (input) attachInput(interpreter, input);
+    ctx.ownInput = input;
+    ctx.awaitOutput = shortLived(async (descriptor, { timeMs } = {}) => {
+      const pipes = this.#coprocs.values().find((each) => each.isRead(descriptor, descriptors));
+      if (!pipes) return undefined;
+      return await pipes.deliver(descriptors, { line: true, ...(timeMs !== undefined && { timeMs }) });
+    });
+    ctx.beforeInput = shortLived(async (descriptor, isLasting) => {
+      const pipes = this.#coprocs.values().find((each) => each.isRead(descriptor, descriptors));
+      const name = textOf(reader?.name);
+      if (!pipes || isLasting) return;
+      const readsLines = name === "read" || reader?.type === "While" || reader?.type === "Until";
+      if (!readsLines) await pipes.deliver(descriptors, { line: false });
+    });
+  }
+
+  /** Coprocesses by the number of their process. */
+  readonly #coprocs = new Map<number, CoprocPipes>();
+
+  #closeUnused(state: DescriptorState): void {
+    for (const pipes of this.#coprocs.values()) pipes.closeUnused(state);
+  }
+
+  async #startCoproc(node: CoprocNode, state: State & JobState): Promise<CommandOutput> {
+    const name = node.coprocName ?? "COPROC";
+    const running = this.#jobs.find(({ pid, exitCode }) => this.#coprocs.has(pid) && exitCode === undefined);
+    const pid = this.#nextPid;
+    const pipes = new CoprocPipes(pid, state as unknown as DescriptorState);
+    this.#parts.files.pipes.set(pipes.path, (bytes) => pipes.input.write(bytes));
+    this.#coprocs.set(pid, pipes);
+    const shell = state as unknown as { arrays?: Map<string, unknown>; env: Map<string, string> };
+    const numbers = [pipes.readDescriptor, pipes.writeDescriptor].map((
+      number,
+      at,
+    ) => [String(at), String(number)]);
+    const elements = new Map(numbers as [string, string][]);
+    shell.arrays = new Map([...shell.arrays ?? [], [name, { kind: "indexed", elements, isAssigned: true }]]);
+    shell.env.set(`${name}_PID`, String(pid));
+    const statement = { ...statementOf(node.coproc), sourceText: `coproc ${node.source ?? name}` };
+    const output = await this.#start(statement, state, pipes);
+    const job = this.#jobs.findLast((each) => each.pid === pid);
+    job?.ended.then(() => this.#parts.files.pipes.delete(pipes.path));
+    this.#names.set(pid, name);
+    if (!running) return output;
+    const other = `coproc [${running.pid}:${this.#names.get(running.pid)}] still exists`;
+    return { ...output, stderr: `bash: warning: execute_coproc: ${other}\n${output.stderr}` };
+  }
+
+  /** Names of the arrays of coprocesses. */
+  readonly #names = new Map<number, string>();
+
+  /** Forgets the variables of a coprocess that has ended and for which the shell has waited. */
+  #forgetCoproc(pid: number, state: JobState): void {
+    const name = this.#names.get(pid);
+    if (name === undefined) return;
+    const shell = state as unknown as { arrays?: Map<string, unknown>; env: Map<string, string> };
+    const pipes = this.#coprocs.get(pid);
+    const { fileDescriptors } = state as unknown as DescriptorState;
+    if (pipes) {
+      fileDescriptors?.delete(pipes.readDescriptor);
+      fileDescriptors?.delete(pipes.writeDescriptor);
+    }
+    this.#coprocs.delete(pid);
+    this.#names.delete(pid);
+    shell.arrays?.delete(name);
+    shell.env.delete(`${name}_PID`);
   }
 
   /** Runs a command whose output something takes. It ends after its jobs, which write to the same place. */
@@ -118,6 +203,7 @@ export class ShellJobs {
 
   /** Waits for all jobs, as a caller that reads the output to its end does. */
   async waitForAll(): Promise<void> {
+    for (const { input } of this.#coprocs.values()) input.close();
     for (const job of this.#jobs) await job.ended;
   }
 
@@ -128,7 +214,16 @@ export class ShellJobs {
   }
 
   /** `wait`, which returns the exit code of a job, or waits for all. */
-  async wait(args: readonly string[], { bashPid, currentLine }: JobState): Promise<CommandOutput> {
+  async wait(args: readonly string[], state: JobState): Promise<CommandOutput> {
+    const output = await this.#waitFor(args, state);
+    for (const pid of [...this.#coprocs.keys()]) {
+      const job = this.#jobs.find((each) => each.pid === pid);
+      if (!job || job.exitCode !== undefined) this.#forgetCoproc(pid, state);
+    }
+    return output;
+  }
+
+  async #waitFor(args: readonly string[], { bashPid, currentLine }: JobState): Promise<CommandOutput> {
     const takesNext = args[0] === "-n";
     const option = args.find((word) => /^-./.test(word) && word !== "--");
     if (option !== undefined && !(takesNext && option === "-n")) {
@@ -138,7 +233,7 @@ export class ShellJobs {
     const own = this.#jobs.filter(({ parentPid, isAwaited }) => parentPid === bashPid && !isAwaited);
     if (takesNext) return await this.#waitForNext(own, names, bashPid);
     if (names.length === 0) {
-      for (const job of own) await job.ended;
+      for (const job of own) if (!await this.#endOf(job)) return complain(BLOCKED, UNKNOWN_JOB_CODE);
       this.#forget(own);
       return DONE;
     }
@@ -207,6 +302,12 @@ export class ShellJobs {
     return true;
   }
 
+  /** Waits until a job has ended. Returns `false` for a coprocess that waits for input, which its shell does not close. */
+  async #endOf(job: BackgroundJob): Promise<boolean> {
+    await Promise.race([job.ended, this.#coprocs.get(job.pid)?.blocked() ?? job.ended]);
+    return job.exitCode !== undefined;
+  }
+
   #find(name: string): BackgroundJob | undefined {
     if (/^\d+$/.test(name)) return this.#jobs.find(({ pid }) => pid === Number(name));
     if (/^%[%+]?$/.test(name)) return this.#jobs.at(-1);
@@ -242,7 +343,7 @@ export class ShellJobs {
     if (!isPid && !name.startsWith("%")) return complain(`\`${name}': not a pid or valid job spec`, 1);
     const job = this.#find(name);
     if (job?.parentPid === bashPid) {
-      await job.ended;
+      if (!await this.#endOf(job)) return complain(BLOCKED, UNKNOWN_JOB_CODE);
       const stderr = job.isAwaited ? "" : deathOf(job, currentLine);
       job.isAwaited = true;
       return { stdout: "", stderr, exitCode: job.exitCode ?? 0 };
@@ -253,7 +354,7 @@ export class ShellJobs {
     );
   }
 
-  async #start(node: Statement, state: State & JobState): Promise<CommandOutput> {
+  async #start(node: Statement, state: State & JobState, coproc?: CoprocPipes): Promise<CommandOutput> {
     const running = this.#jobs.filter(({ exitCode }) => exitCode === undefined);
     if (running.length >= MAX_RUNNING) {
       return {
@@ -274,17 +375,53 @@ export class ShellJobs {
       state: jobState(state, pid),
       files,
       isMerged: isMerged(),
-      print: this.#scope ? undefined : printer(),
+      ...(coproc && { coproc }),
+      print: coproc ? printerOf(coproc, printer()) : this.#scope ? undefined : printer(),
       createEngine,
       shellLimits: limits(),
     });
     this.#jobs = [...this.#jobs, job].slice(-MAX_JOBS);
-    this.#scope?.push(job);
+    if (!coproc) this.#scope?.push(job);
     await job.headStart();
     state.lastBackgroundPid = pid;
     state.lastExitCode = 0;
     return DONE;
   }
+}
+
+const BLOCKED = "the coprocess waits for input, which the shell does not close: both would wait for ever";
+
+/** A command behind `coproc`. */
+interface CoprocNode {
+  readonly type: string;
+  readonly coproc: CommandNode;
+  readonly coprocName?: string;
+  readonly source?: string;
+}
+
+/** Returns what prints the output of a coprocess: stdout to its shell's pipe, stderr to that of its shell. */
+function printerOf(pipes: CoprocPipes, print: BackgroundJobParts["print"]): BackgroundJobParts["print"] {
+  return (stream, text) => stream === "stdout" ? pipes.print(text) : print?.(stream, text);
+}
+
+const INPUT_OPERATORS = new Set(["<", "<<", "<<-", "<<<", "<&", "<>"]);
+
+/** Follows which commands of a coprocess have its stdin: pipes and redirections give others. */
+function attachInput(interpreter: BuiltinInterpreter, input: CoprocInput): void {
+  const piped = new WeakSet<object>();
+  const pipeline = interpreter.executePipeline.bind(interpreter);
+  interpreter.executePipeline = shortLived((node) => {
+    for (const part of node.commands.slice(1)) piped.add(part);
+    return pipeline(node);
+  });
+  const command = interpreter.executeCommand.bind(interpreter);
+  interpreter.executeCommand = interpreter.ctx.executeCommand = shortLived((node, ...rest) => {
+    const isOther = piped.has(node) ||
+      (node.redirections ?? []).some(({ operator, fd }) => INPUT_OPERATORS.has(operator) && (fd ?? 0) === 0);
+    const outer = input.isCurrent;
+    input.isCurrent &&= !isOther;
+    return command(node, ...rest).finally(() => input.isCurrent = outer);
+  });
 }
 
 /** Waits for jobs and returns their output. */

@@ -1,9 +1,12 @@
-import type { Command, ExecResult } from "just-bash";
+import type { Command, CommandContext, ExecResult } from "just-bash";
 import { defineCommand } from "../engine.ts";
-import { latin1Bytes, type ShellFiles } from "../files.ts";
+import { latin1, latin1Bytes, type ShellFiles } from "../files.ts";
 import { byteText, type GnuCommand, type ProcessTable, unicodeText, UsageError } from "../gnu/command.ts";
 import type { MergedStreams } from "../script/merged_streams.ts";
-import { withSubstitutions } from "./substitutions.ts";
+import { isStreaming, runOnInput } from "./coproc_input.ts";
+import { withDescriptors } from "./substitutions.ts";
+
+const decoder = new TextDecoder();
 
 /** What a command of ours uses of the shell that runs it. */
 export interface EngineCommandParts {
@@ -12,15 +15,19 @@ export interface EngineCommandParts {
   readonly processes: ProcessTable;
 }
 
-/** Makes a command of the engine from one of ours, which is loaded when it first runs. */
+/** Makes a command of the engine from our command, which is loaded when it first runs. */
 export function toEngineCommand(
   name: string,
   load: () => Promise<GnuCommand>,
   { files, streams, processes }: EngineCommandParts,
 ): Command {
-  return defineCommand(name, async (args, context) => {
+  const execute = async (
+    args: readonly string[],
+    context: CommandContext,
+    stdin: () => string,
+  ): Promise<ExecResult> => {
     const { cwd, exportedEnv = {}, signal, exec, fs } = context;
-    const input = new CommandInput(() => String(context.stdin ?? ""));
+    const input = new CommandInput(stdin);
     const output = { stdout: "", stderr: "" };
     const { isMerged } = streams;
     const printError = (text: string) => {
@@ -30,12 +37,18 @@ export function toEngineCommand(
     const warn = (text: string) => printError(`${name}: ${text}\n`);
     const poll = () => signal?.throwIfAborted();
     const command = await load();
+    const opened = await withDescriptors(files.forCommands, args, {
+      fs,
+      streams: {
+        takeStdin: () => latin1Bytes(input.take()),
+        print: (bytes) => output.stdout += latin1(bytes),
+        printError: (bytes) => printError(decoder.decode(bytes)),
+        descriptors: context.fileDescriptors,
+      },
+    });
     try {
       const exitCode = await command(args.map(byteText), {
-        files: await withSubstitutions(files.forCommands, args, {
-          fs,
-          stdin: () => latin1Bytes(input.text),
-        }),
+        files: opened.files,
         cwd,
         variables: exportedEnv,
         get stdin() {
@@ -53,7 +66,7 @@ export function toEngineCommand(
           const [first = "", ...operands] = words.map(unicodeText);
           if (SHELL_ONLY.has(first)) {
             printError(`${name}: ‘${first}’: No such file or directory\n`);
-            return { stdout: "", stderr: "", exitCode: 127 };
+            return { stdout: "", stderr: "", exitCode: 127, wasNotRun: true };
           }
           const rest = first === "printf" && operands[0] !== "--" ? ["--", ...operands] : operands; // no builtin
           const options = {
@@ -69,9 +82,12 @@ export function toEngineCommand(
           const stdout = result.stdoutKind === "bytes" ? result.stdout : byteText(result.stdout);
           if (!isCaptured) output.stdout += stdout;
           printError(result.stderr);
-          return { stdout, stderr: result.stderr, exitCode: result.exitCode };
+          const { stderr, exitCode } = result;
+          const wasNotRun = (exitCode === 126 || exitCode === 127) && !await isProgram(first, context);
+          return { stdout, stderr, exitCode, wasNotRun };
         },
       });
+      await opened.flush();
       const internalStdinConsumed = STDIN_READERS.has(name) ? input.takenBytes : 0;
       return { ...output, stdoutKind: "bytes", exitCode, internalStdinConsumed } as ExecResult;
     } catch (error) {
@@ -80,7 +96,24 @@ export function toEngineCommand(
       if (error.hasHint) printError(`Try '${name} --help' for more information.\n`);
       return { ...output, stdoutKind: "bytes", exitCode: error.exitCode };
     }
+  };
+  return defineCommand(name, async (args, context) => {
+    const run = (stdin: () => string) => execute(args, context, stdin);
+    if (!files.input?.isCurrent) return await run(() => String(context.stdin ?? ""));
+    return await runOnInput(run, files.input, isStreaming(name, args));
   });
+}
+
+/** True if a name is that of a program in a folder of `PATH`, or the path of one that can be run. */
+async function isProgram(name: string, { fs, cwd, env }: CommandContext): Promise<boolean> {
+  if (name.includes("/")) {
+    const status = await fs.stat(fs.resolvePath(cwd, name)).catch(() => undefined);
+    return status !== undefined && !status.isDirectory && (status.mode & 0o111) !== 0;
+  }
+  for (const folder of (env.get("PATH") ?? "").split(":")) {
+    if (await fs.exists(fs.resolvePath(cwd, `${folder}/${name}`))) return true;
+  }
+  return false;
 }
 
 /** Commands that are part of the shell alone, so that another command cannot run them. */
@@ -99,6 +132,7 @@ const STDIN_READERS: ReadonlySet<string> = new Set(
 class CommandInput {
   readonly #read: () => string;
   #text: string | undefined;
+  #isTaken = false;
   #left = 0;
 
   constructor(read: () => string) {
@@ -106,8 +140,16 @@ class CommandInput {
   }
 
   get text(): string {
+    if (this.#isTaken) return "";
     this.#text ??= this.#read();
     return this.#text;
+  }
+
+  /** Takes the text, as the reading of a path such as `/dev/stdin` does: nothing is left, and nothing if it was read. */
+  take(): string {
+    const text = this.#text === undefined ? this.text : "";
+    this.#isTaken = true;
+    return text;
   }
 
   /** Number of bytes that the command took. */

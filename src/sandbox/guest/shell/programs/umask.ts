@@ -1,26 +1,38 @@
 import type { Command } from "just-bash";
 import { defineCommand } from "../engine.ts";
 import type { ShellFiles } from "../files.ts";
+import { complained, printed } from "../builtins/builtin.ts";
 import { printLine } from "./system.ts";
 
 /** `umask`, which prints or sets the permissions that new files do not have. */
 export function umaskCommand(files: ShellFiles): Command {
   return defineCommand("umask", (args) => {
-    const words = args.filter((word) => word !== "-p" && word !== "--");
-    const [word = ""] = words.filter((text) => text !== "-S");
-    if (word === "") {
-      const rights = (shift: number) =>
-        [..."rwx"].filter((_, at) => !(files.umask >> shift & 4 >> at)).join("");
-      const symbols = `u=${rights(6)},g=${rights(3)},o=${rights(0)}`;
-      return printLine(words.includes("-S") ? symbols : files.umask.toString(8).padStart(4, "0"));
+    const end = args.findIndex((word) => !/^-./.test(word) || word === "--");
+    const options = (end < 0 ? args : args.slice(0, end)).join("").replaceAll("-", "");
+    const [unknown] = /[^pS]/.exec(options) ?? [];
+    if (unknown !== undefined) {
+      return Promise.resolve(
+        complained(`umask: -${unknown}: invalid option\numask: usage: umask [-p] [-S] [mode]`, 2),
+      );
     }
-    const mask = /^[0-7]{1,4}$/.test(word) ? Number.parseInt(word, 8) : maskOf(word, files.umask);
-    if (mask === undefined) {
-      const message = /^\d/.test(word) ? "octal number out of range" : "invalid symbolic mode";
-      return Promise.resolve({ stdout: "", stderr: `bash: umask: ${word}: ${message}\n`, exitCode: 1 });
+    const [word] = end < 0 ? [] : args.slice(args[end] === "--" ? end + 1 : end);
+    if (word !== undefined) {
+      const mask = /^[0-7]{1,4}$/.test(word) ? Number.parseInt(word, 8) : maskOf(word, files.umask);
+      if (mask === undefined) {
+        const message = /^\d/.test(word)
+          ? `${word}: octal number out of range`
+          : `\`${word || " "}': invalid symbolic mode operator`;
+        return Promise.resolve(complained(`umask: ${message}`));
+      }
+      files.umask = mask & 0o777;
+      if (!options.includes("S")) return Promise.resolve(printed(""));
     }
-    files.umask = mask & 0o777;
-    return Promise.resolve({ stdout: "", stderr: "", exitCode: 0 });
+    const rights = (shift: number) =>
+      [..."rwx"].filter((_, at) => !(files.umask >> shift & 4 >> at)).join("");
+    const symbols = `u=${rights(6)},g=${rights(3)},o=${rights(0)}`;
+    const text = options.includes("S") ? symbols : files.umask.toString(8).padStart(4, "0");
+    const isCommand = options.includes("p") && word === undefined;
+    return printLine(isCommand ? `umask ${options.includes("S") ? "-S " : ""}${text}` : text);
   });
 }
 

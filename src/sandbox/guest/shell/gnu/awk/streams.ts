@@ -30,6 +30,10 @@ export interface StreamSettings {
 
 const SIGNALLED = 128;
 
+/** A command that leaves its stdin to the next one. */
+const IGNORES_STDIN =
+  /^\s*(?::|basename|clear|cp|date|dirname|echo|exit|false|ls|mkdir|mv|printf|pwd|rm|sleep|test|touch|true)\b[^|;&<]*$/;
+
 /** Files and commands that a program has opened by their names. */
 export class Streams {
   readonly #context: CommandContext;
@@ -39,6 +43,8 @@ export class Streams {
   readonly #outputs = new Map<string, Output>();
   readonly #inputs = new Map<string, { readonly reader: RecordReader; readonly exitCode: number }>();
   #stdin: RecordReader | undefined;
+  /** True if a command of the program has had the stdin. */
+  #isStdinTaken = false;
   #held = "";
   #kept: string | undefined;
 
@@ -195,7 +201,9 @@ export class Streams {
 
   async #run(command: string, options: { isCaptured?: boolean; stdin?: string }) {
     const { leavesStdin = false } = this.#settings;
-    const stdin = options.stdin ?? (leavesStdin && !this.#stdin ? this.#context.stdin : "");
+    const isLeft = leavesStdin && !this.#stdin && !this.#isStdinTaken;
+    const stdin = options.stdin ?? (isLeft ? this.#context.stdin : "");
+    if (options.stdin === undefined && !IGNORES_STDIN.test(command)) this.#isStdinTaken = true;
     return await this.#context.run(["sh", "-c", encodeText(command)], { ...options, stdin });
   }
 

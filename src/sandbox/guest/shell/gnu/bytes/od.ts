@@ -64,7 +64,7 @@ interface Form {
   readonly isShown: boolean;
 }
 
-/** Forms that are named by one letter. */
+/** Forms that are named by a single letter. */
 const LETTERS: Readonly<Record<string, string>> = {
   a: "a",
   b: "o1",
@@ -98,7 +98,7 @@ export const od: GnuCommand = (args, context) => {
   }
   const { inputs, failed } = readInputs(options.operands, context);
   if (inputs.length === 0) return 1;
-  const radix = options.value("A") ?? "o";
+  const radix = (options.value("A") ?? "o").charAt(0); // GNU's reads one sign
   if (!["o", "d", "x", "n"].includes(radix)) {
     fail(`invalid output address radix '${radix}'; it must be one character from [doxn]`);
   }

@@ -85,11 +85,13 @@ export const find: GnuCommand = async (args, context) => {
   }
   const starts: string[] = [];
   while (words.length > 0 && !/^(?:-.+|[(!,])$/.test(words[0] ?? "")) starts.push(words.shift() ?? "");
-  const expression = new ExpressionParser(words, search).parse();
+  const plain = words.map((word) => word.replace(/^-(?=[()!,]$)/, "")); // `-(` is `(` to GNU's
+  const expression = new ExpressionParser(plain, search).parse();
   const test: Test = search.hasAction ? expression : async (visit) => {
     if (await expression(visit)) context.print(`${visit.shown}\n`);
     return true;
   };
+  for (const path of search.outputs.keys()) context.files.write(path, new Uint8Array());
   for (const start of starts.length > 0 ? starts : ["."]) {
     if (search.hasQuit) break;
     await walkFrom(start, test, search);
@@ -452,13 +454,24 @@ class ExpressionParser {
     }
     if (words.length === 0) fail(`missing argument to \`${name}'`);
     return async (visit) => {
-      if (name.startsWith("-ok")) return false; // there is nobody to ask
+      if (name.startsWith("-ok") && !this.#isConfirmed(words[0] ?? "", visit.shown)) return false;
       const shown = inDirectory ? `./${baseName(visit.shown)}` : visit.shown;
       const filled = words.map((word) => word.replaceAll("{}", shown));
-      const { exitCode } = await search.context.run(filled, inDirectory ? { cwd: folderOf(visit.path) } : {});
+      const { exitCode } = await search.context.run(filled, inDirectory ? { cwd: folderOfVisit(visit) } : {});
       return exitCode === 0;
     };
   }
+
+  /** Asks before a command of `-ok` runs. The next line of stdin is the answer. */
+  #isConfirmed(command: string, shown: string): boolean {
+    const { context } = this.#search;
+    context.printError(`< ${unicodeText(command)} ... ${unicodeText(shown)} > ? `);
+    const answers = context.stdin.split("\n");
+    return /^[yY]/.test(answers[this.#answered++] ?? "");
+  }
+
+  /** Number of questions that were asked. */
+  #answered = 0;
 
   #batchAction(words: string[], inDirectory: boolean): Test {
     const search = this.#search;
@@ -587,6 +600,11 @@ function deleteFile({ shown, path, status }: Visit, search: Search): boolean {
 function baseName(path: string): string {
   const trimmed = path.replace(/\/+$/, "");
   return trimmed === "" ? "/" : trimmed.slice(trimmed.lastIndexOf("/") + 1);
+}
+
+/** Returns the folder in which a command of `-execdir` runs. The starting point `.` is in itself. */
+function folderOfVisit({ shown, path }: Visit): string {
+  return baseName(shown) === "." ? path : folderOf(path);
 }
 
 function folderOf(path: string): string {

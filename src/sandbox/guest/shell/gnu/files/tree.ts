@@ -10,12 +10,12 @@ import {
 import { globExpression } from "../glob.ts";
 import { type ParsedOptions, parseOptions } from "../options.ts";
 import { humanSize } from "./du.ts";
-import { modeText } from "./file_format.ts";
+import { modeText, OWNER } from "./file_format.ts";
 import { childOf } from "./operands.ts";
 
 const OPTIONS =
   "a:d:f:i:l:x:L=:P=:I=:prune:noreport:dirsfirst:filesfirst:matchdirs:ignore-case:F:Q:N:q:s:h:p:r:t:U:v:n:" +
-  "C:A:S:o=:filelimit=:charset=:sort=";
+  "C:A:S:u:g:o=:filelimit=:charset=:sort=";
 const FAILED = 2;
 const BRANCH = byteText("├── ");
 const LAST_BRANCH = byteText("└── ");
@@ -30,7 +30,7 @@ interface Entry {
   entries: Entry[] | undefined;
 }
 
-/** `tree` 2.1 without colours. Its graphics are those of a locale with UTF-8. */
+/** `tree` 2.1 without colours. The graphics are the graphics of a locale with UTF-8. */
 export const tree: GnuCommand = (args, context) => {
   const options = readTreeOptions(args);
   const { files, cwd, print } = context;
@@ -184,6 +184,7 @@ class Listing {
     const size = status?.kind === "directory" ? 4096 : status?.size ?? 0;
     const parts: string[] = [];
     if (this.#options.has("p") && status) parts.push(modeText(status));
+    for (const option of ["u", "g"]) if (this.#options.has(option)) parts.push(OWNER.padEnd(8));
     if (this.#options.has("h")) parts.push(humanSize(size).padStart(4));
     else if (this.#options.has("s")) parts.push(String(size).padStart(11));
     return (parts.length > 0 ? `[${parts.join(" ")}]  ` : "") + this.#quote(name);

@@ -1,9 +1,17 @@
-import { type CommandContext, errorText, type GnuCommand, linesOf, pathOf, textOf } from "../command.ts";
+import {
+  bytesOf,
+  type CommandContext,
+  errorText,
+  type GnuCommand,
+  linesOf,
+  pathOf,
+  statusOf,
+  textOf,
+} from "../command.ts";
 import { parseOptions } from "../options.ts";
 
 const OPTIONS =
   "A,show-all:b,number-nonblank:e:E,show-ends:n,number:s,squeeze-blank:t:T,show-tabs:u:v,show-nonprinting";
-const STDIN = /^(?:-|\/dev\/stdin|\/dev\/fd\/0|\/proc\/self\/fd\/0)$/;
 const PRINTABLE = /^[\t\n\x20-\x7e]*$/;
 
 interface Style {
@@ -41,11 +49,31 @@ export const cat: GnuCommand = (args, context) => {
   return exitCode;
 };
 
+/** `tee` of GNU coreutils 9.1. */
+export const tee: GnuCommand = (args, context) => {
+  const { has, operands } = parseOptions(args, "a,append:i,ignore-interrupts:p,output-error?");
+  const { files, cwd, stdin, print } = context;
+  let exitCode = 0;
+  print(stdin);
+  for (const name of operands) {
+    const path = pathOf(cwd, name);
+    try {
+      const isStream = /^\/dev\/std|\/fd\/[012]$/.test(name);
+      const before = has("a") && !isStream && statusOf(files, path) ? textOf(files.read(path)) : "";
+      files.write(path, bytesOf(before + stdin));
+    } catch (error) {
+      context.warn(`${name || "''"}: ${errorText(error)}`);
+      exitCode = 1;
+    }
+  }
+  return exitCode;
+};
+
 function read(name: string, context: CommandContext): string {
-  return STDIN.test(name) ? context.stdin : textOf(context.files.read(pathOf(context.cwd, name)));
+  return name === "-" ? context.stdin : textOf(context.files.read(pathOf(context.cwd, name)));
 }
 
-/** Formats lines. A line may begin in one file and end in the next. */
+/** Formats lines. A line may begin in a file and end in the next. */
 class LinePrinter {
   readonly #style: Style;
   #number = 0;

@@ -9,7 +9,10 @@ function fail(message: string): never {
 
 /** `fold` of GNU coreutils 9.1, whose columns are bytes. */
 export const fold: GnuCommand = (args, context) => {
-  const expanded = args.flatMap((word) => /^-\d+$/.test(word) ? ["-w", word.slice(1)] : [word]);
+  const expanded = args.flatMap((word) => {
+    const [, letters = "", width] = /^-([bs]*)(\d+)$/.exec(word) ?? [];
+    return width === undefined ? [word] : [...letters === "" ? [] : [`-${letters}`], "-w", width];
+  });
   const options = parseOptions(expanded, "b,bytes:s,spaces:w,width=");
   const text = options.value("w") ?? "80";
   if (!/^\d+$/.test(text) || Number(text) < 1) fail(`invalid number of columns: '${unicodeText(text)}'`);

@@ -37,7 +37,7 @@ interface Settings {
   readonly find: (line: string, from: number) => Match | undefined;
   readonly isInverted: boolean;
   readonly shows: "lines" | "matches" | "count" | "names" | "nothing";
-  /** Whether `names` are those of the files without a match. */
+  /** Whether `names` name the files without a match. */
   readonly namesMisses: boolean;
   readonly maxCount: number;
   readonly showsNames: boolean;
@@ -372,7 +372,7 @@ class Search {
       }
       return;
     }
-    const lines = linesOf(text, settings.lineEnd);
+    const lines = linesOf(isBinary ? text.replaceAll("\0", settings.lineEnd) : text, settings.lineEnd);
     const printsLines = settings.shows === "lines" || settings.shows === "matches";
     let offset = 0;
     let selected = 0;

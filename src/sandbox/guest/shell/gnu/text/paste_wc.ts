@@ -110,7 +110,7 @@ function countsOf(text: string, shown: readonly string[]): number[] {
   return shown.map((name) => {
     if (name === "c") return text.length;
     if (name === "l") return text.split("\n").length - 1;
-    if (name === "w") return text.match(/[^ \t-\r]+/g)?.length ?? 0;
+    if (name === "w") return countWords(text);
     const decoded = decoder.decode(bytesOf(text));
     if (name === "m") return [...decoded].length;
     return Math.max(
@@ -122,7 +122,14 @@ function countsOf(text: string, shown: readonly string[]): number[] {
   });
 }
 
-/** `nproc`: the sandbox runs on one thread. */
+/** Counts words, which have at least one character that is printed. */
+function countWords(text: string): number {
+  let count = 0;
+  for (const [word] of text.matchAll(/[^ \t-\r]+/g)) if (/[!-~\x80-\xff]/.test(word)) count++;
+  return count;
+}
+
+/** `nproc`: the sandbox runs on a single thread. */
 export const nproc: GnuCommand = (args, { print }) => {
   const options = parseOptions(args, "all:ignore=:help:version");
   if (options.operands.length > 0) throw new UsageError(`extra operand '${options.operands[0]}'`);
