@@ -8,15 +8,16 @@ import { fetchFile, neededSharedLibraries } from "./distribution.ts";
 import { ProgressBar } from "./progress.ts";
 import { requirementName } from "./requirement.ts";
 import {
+  type FailedRequirement,
   type Failure,
   isDistributed,
+  MAX_SOURCE_BYTES,
   type PackageResolver,
   requireFileNames,
   requireNotYanked,
   ResolutionError,
   type ResolvedPackage,
   type ResolveOptions,
-  type SourceFile,
 } from "./resolution.ts";
 import { BuildError, buildWheel, type BuiltWheel } from "./source_build.ts";
 
@@ -130,12 +131,12 @@ async function resolveWithSources(
       return await chooser.resolve({ ...request, stored });
     } catch (error) {
       if (!(error instanceof ResolutionError) || error.failure.kind !== "missing") throw error;
-      const { failure } = error;
-      if (round === MAX_BUILDS || !failure.causes.every(({ source }) => source)) throw error;
-      for (const { package: name, source } of failure.causes) {
-        const wheel = source && await buildOrFail({ name, source, error }, { ...request, cacheDir, chooser });
-        if (!wheel || wheels.has(wheel.file)) throw error;
-        await store(cacheDir, { ...wheel, name });
+      if (round === MAX_BUILDS) throw error;
+      const causes = toBuildOrder(error.failure.causes, request.lock);
+      for (const [index, cause] of causes.entries()) {
+        const wheel = await buildOrFail(cause, { ...request, cacheDir, chooser, unmet: causes.slice(index) });
+        if (wheels.has(wheel.file)) throw error;
+        await store(cacheDir, { ...wheel, name: cause.package });
         built.add(wheel.sha256);
         wheels.set(wheel.file, storePath(cacheDir, wheel.sha256));
       }
@@ -143,11 +144,27 @@ async function resolveWithSources(
   }
 }
 
+/**
+ * Orders requirements for builds. The first build that fails is the error, so a requirement that nothing can meet comes
+ * early: Pyodide's distribution lacks the package, and there may be no source.
+ */
+function toBuildOrder(causes: readonly FailedRequirement[], lock: DistributionLock): FailedRequirement[] {
+  const rank = (cause: FailedRequirement) => (isDistributed(cause, lock) ? 2 : 0) + (cause.source ? 1 : 0);
+  return causes.toSorted((a, b) => rank(a) - rank(b));
+}
+
+/** Builds the package of a requirement. An error has the requirements that are still unmet. */
 async function buildOrFail(
-  { error, ...built }: { name: string; source: SourceFile; error: ResolutionError },
-  options: ResolveOptions & { cacheDir: string; chooser: PackageResolver },
+  { package: name, source }: FailedRequirement,
+  options: ResolveOptions & {
+    cacheDir: string;
+    chooser: PackageResolver;
+    unmet: readonly FailedRequirement[];
+  },
 ): Promise<BuiltWheel> {
-  const { chooser, cacheDir, lock, signal } = options;
+  const { chooser, cacheDir, lock, signal, unmet } = options;
+  const failure = { kind: "missing", causes: unmet } as const;
+  if (!source) throw new ResolutionError(failure, lock);
   const fetchWheels = async (requirements: readonly string[]) => {
     if (requirements.length === 0) return new Map<string, Uint8Array>();
     const needed = await chooser.resolve({ requirements, constraints: [], stored: [], lock, signal });
@@ -155,11 +172,17 @@ async function buildOrFail(
     return await chooser.download(needed, { onProgress: () => {}, signal });
   };
   try {
-    return await buildWheel({ ...built, cacheDir, fetchWheels, signal });
+    const contents = await chooser.fetchSource(source, { signal });
+    if (contents === undefined) {
+      throw new BuildError(
+        `the index must serve the file with the stated sha256 and at most ${MAX_SOURCE_BYTES} bytes`,
+      );
+    }
+    const { file } = source;
+    return await buildWheel({ name, source: { file, contents }, cacheDir, fetchWheels, signal });
   } catch (cause) {
     if (!(cause instanceof BuildError || cause instanceof ResolutionError)) throw cause;
-    const note = `; '${built.source.file}' cannot be built as ${cause.message}`;
-    throw new ResolutionError(error.failure, lock, note);
+    throw new ResolutionError(failure, lock, `; '${source.file}' cannot be built as ${cause.message}`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import * as z from "zod";
 import { errorMessage } from "../../errors.ts";
@@ -16,8 +16,8 @@ import {
   type ResolvedPackage,
   resolvedPackagesSchema,
   type ResolveOptions,
+  type SourceLink,
   type WantedFile,
-  withSources,
 } from "./resolution.ts";
 
 /** Commands that run Python with pip, in the order in which they are tried. */
@@ -31,6 +31,7 @@ const lineSchema = z.union([
   z.object({ progress: z.object({ done: z.number(), total: z.number().nullable() }) }),
   z.object({ packages: resolvedPackagesSchema }),
   z.object({ downloaded: z.literal(true) }),
+  z.object({ source: z.boolean() }),
   z.object({ failure: resolutionFailureSchema }),
 ]);
 
@@ -78,17 +79,13 @@ export class PipResolver implements PackageResolver {
       const request = {
         ...this.#request("resolve", folder),
         environment: targetEnvironment(lock),
-        maxSourceBytes: MAX_SOURCE_BYTES,
         requirements,
         constraints,
         findLinks: [wheels, ...(pyodideUrl === undefined ? [] : [pathToFileURL(links).href])],
       };
       for await (const line of this.#run(request, folder, signal)) {
         if ("packages" in line) return line.packages;
-        if ("failure" in line) {
-          const read = ({ url }: { url: string }) => Deno.readFile(join(folder, basename(url)));
-          throw new ResolutionError(await withSources(line.failure, read), lock);
-        }
+        if ("failure" in line) throw new ResolutionError(line.failure, lock);
       }
       throw new ResolutionError({ kind: "other", message: "pip ended without a result" });
     });
@@ -106,12 +103,28 @@ export class PipResolver implements PackageResolver {
       };
       for await (const line of this.#run(request, folder, options.signal)) {
         if ("progress" in line) options.onProgress(toProgress(line.progress));
-        if ("failure" in line) {
-          throw new ResolutionError(await withSources(line.failure, () => Promise.resolve(undefined)));
-        }
+        if ("failure" in line) throw new ResolutionError(line.failure);
       }
       const read = async ({ file }: WantedFile) => [file, await Deno.readFile(join(folder, file))] as const;
       return new Map(await Promise.all(files.map(read)));
+    });
+  }
+
+  async fetchSource(
+    { url, sha256 }: SourceLink,
+    { signal }: { readonly signal: AbortSignal },
+  ): Promise<Uint8Array | undefined> {
+    return await withFolder(async (folder) => {
+      const target = join(folder, "source");
+      const request = {
+        ...this.#request("source", folder),
+        source: { url, sha256, target, maxBytes: MAX_SOURCE_BYTES },
+      };
+      for await (const line of this.#run(request, folder, signal)) {
+        if ("failure" in line) throw new ResolutionError(line.failure);
+        if ("source" in line && line.source) return await Deno.readFile(target);
+      }
+      return undefined;
     });
   }
 

@@ -15,6 +15,7 @@ import logging
 import os
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import unquote
 
 request = json.load(sys.stdin)
@@ -54,6 +55,7 @@ if "environment" in request:
 errors = []  # exceptions that pip has reported
 unreachable = []  # addresses that could not be reached
 unusable = []  # files of other platforms or Pythons
+filenames = []  # their names, which pip computes anew each time
 make_record = logging.getLogRecordFactory()
 
 
@@ -68,6 +70,7 @@ def watch(name, level, path, line, text, args, exc_info, func=None, *rest, **mor
 
 
 logging.setLogRecordFactory(watch)
+logging.Logger.callHandlers = lambda logger, record: None  # pip would write thousands of lines to nowhere
 
 
 class AddressRefused(Exception):
@@ -109,9 +112,9 @@ def refuse_build(self, *_, **__):
 
 SourceDistribution.prepare_distribution_metadata = refuse_build
 
-from pip._internal.index.package_finder import PackageFinder
 from pip._internal.resolution.resolvelib.provider import PipProvider
 
+PARALLEL_PAGES = 8
 MAX_LACKING = 2  # versions that need a package without a wheel: older ones follow, and each takes a request
 
 
@@ -119,23 +122,15 @@ class WheelsMissing(Exception):
     """Versions need packages of which the index has no wheel that the target can use, in any version."""
 
 
-finders = []
-create_finder = PackageFinder.create
-
-
-def create(*args, **options):
-    finders.append(create_finder(*args, **options))
-    return finders[-1]
-
-
-PackageFinder.create = staticmethod(create)
 lacking = {}  # by version that needs packages without a wheel: these requirements, with the version
 read_dependencies = PipProvider.get_dependencies
 
 
 def get_dependencies(self, candidate):
     needed = list(read_dependencies(self, candidate))
-    causes = [(requirement, candidate) for requirement in needed if not has_wheel(self._factory._finder, requirement)]
+    finder = self._factory._finder
+    read_pages(finder, needed)
+    causes = [(requirement, candidate) for requirement in needed if not has_wheel(finder, requirement)]
     if causes:
         lacking[str(candidate)] = causes
         if len(lacking) == MAX_LACKING:
@@ -143,10 +138,20 @@ def get_dependencies(self, candidate):
     return needed
 
 
+def read_pages(finder, requirements):
+    """Reads pages of the index at the same time. The finder keeps what it has read."""
+    names = {requirement.project_name for requirement in requirements if is_of_index(requirement)}
+    if len(names) > 1:
+        with ThreadPoolExecutor(PARALLEL_PAGES) as pool:
+            list(pool.map(finder.find_all_candidates, sorted(names)))
+
+
 def has_wheel(finder, requirement):
-    if requirement.get_candidate_lookup()[1] is None:  # a version of Python, or a file
-        return True
-    return bool(finder.find_all_candidates(requirement.project_name))
+    return not is_of_index(requirement) or bool(finder.find_all_candidates(requirement.project_name))
+
+
+def is_of_index(requirement):
+    return requirement.get_candidate_lookup()[1] is not None  # else a version of Python, or a file
 
 
 PipProvider.get_dependencies = get_dependencies
@@ -171,6 +176,7 @@ from pip._internal.cli import progress_bars
 progress_bars.get_download_progress_renderer = report_progress
 
 from pip._internal.cli.main import main
+from pip._internal.commands import create_command
 from pip._internal.exceptions import HashError, HashErrors, NetworkConnectionError
 from pip._internal.models.installation_report import InstallationReport
 
@@ -306,26 +312,26 @@ def failure():
 
 
 def missing(causes):
-    sources = []
-    for requirement, _ in causes:
-        source = fetch_source(requirement)
-        if source is None:
-            sources = [None] * len(causes)
-            break
-        sources.append(source)
-    described = [{**describe(cause), "source": source} for cause, source in zip(causes, sources)]
+    described = [{**describe(cause), "source": find_source(cause[0])} for cause in causes]
     return {"kind": "missing", "causes": described}
 
 
-def fetch_source(requirement):
-    """Downloads the newest source distribution that meets a requirement into the folder, and only reads its bytes."""
-    max_bytes = request.get("maxSourceBytes", 0)
+def skipped_files(project):
+    """Returns the files of other platforms whose names begin as a project's do. There are thousands for some projects."""
+    if len(filenames) < len(unusable):
+        filenames.extend((getattr(link, "filename", ""), link) for link in unusable[len(filenames) :])
+    start = project.partition("-")[0]
+    return [(filename, link) for filename, link in filenames if filename.lower().startswith(start)]
+
+
+def find_source(requirement):
+    """Returns the newest source distribution that meets a requirement; `None` if there is none."""
     wanted = requirement.get_candidate_lookup()[1]
     project = canonicalize_name(requirement.project_name)
     best = None
-    for link in unusable:
+    for filename, link in skipped_files(project):
         try:
-            name, version = parse_sdist_filename(link.filename)
+            name, version = parse_sdist_filename(filename)
             fits = SpecifierSet(link.requires_python or "").contains(request["python"], prereleases=True)
         except (AttributeError, InvalidSdistFilename, InvalidSpecifier, InvalidVersion):
             continue
@@ -336,23 +342,32 @@ def fetch_source(requirement):
     if best is None or best[1].hash_name != "sha256" or best[1].scheme not in ("http", "https"):
         return None
     link = best[1]
-    response = finders[-1]._link_collector.session.get(
-        link.url_without_fragment, headers={"Accept-Encoding": "identity"}, stream=True
-    )
-    with response:
-        if not response.ok or int(response.headers.get("content-length", 0)) > max_bytes:
-            return None
+    return {"file": link.filename, "url": link.url_without_fragment, "sha256": link.hash}
+
+
+def download_source():
+    """Downloads a source distribution as pip would, and only reads the bytes."""
+    command = create_command("download")
+    options, _ = command.parse_args(["--no-input", *index_options()])
+    with command.main_context():
+        write(source=fetch(command.get_default_session(options), **request["source"]))
+
+
+def fetch(session, url, sha256, target, maxBytes):
+    """Writes a file with a hash; returns false if the server has no such file."""
+    with session.get(url, headers={"Accept-Encoding": "identity"}, stream=True) as response:
+        if not response.ok or int(response.headers.get("content-length", 0)) > maxBytes:
+            return False
         contents = bytearray()
         for chunk in response.iter_content(65536):
             contents += chunk
-            if len(contents) > max_bytes:
-                return None
-    if hashlib.sha256(contents).hexdigest() != link.hash:
-        return None
-    name = f"source-{link.hash}"
-    with open(os.path.join(request["folder"], name), "wb") as file:
+            if len(contents) > maxBytes:
+                return False
+    if hashlib.sha256(contents).hexdigest() != sha256:
+        return False
+    with open(target, "wb") as file:
         file.write(contents)
-    return {"file": link.filename, "url": name, "sha256": link.hash}
+    return True
 
 
 def is_offline(error):
@@ -364,7 +379,7 @@ def is_offline(error):
 def describe(cause):
     requirement, parent = cause
     project = canonicalize_name(requirement.project_name)
-    names = [link.filename for link in unusable if hasattr(link, "filename")]
+    names = [filename for filename, _ in skipped_files(project)]
     files = [name for name in names if canonicalize_name(name.split("-")[0]) == project]
     return {
         "requirement": requirement.format_for_error(),
@@ -376,6 +391,6 @@ def describe(cause):
 
 sys.addaudithook(refuse_programs)
 try:
-    {"resolve": resolve, "download": download}[request["command"]]()
+    {"resolve": resolve, "download": download, "source": download_source}[request["command"]]()
 except Exception as error:  # another pip than this script knows
     write(failure={"kind": "other", "message": f"{type(error).__name__}: {error}"})

@@ -60,44 +60,42 @@ export interface PackageResolver {
    * @throws {ResolutionError} if a file cannot be downloaded or has another hash.
    */
   download(files: readonly WantedFile[], options: DownloadOptions): Promise<ReadonlyMap<string, Uint8Array>>;
+  /**
+   * Returns the contents of a source distribution, or undefined if the index serves no file with the stated hash and at
+   * most {@linkcode MAX_SOURCE_BYTES}.
+   */
+  fetchSource(source: SourceLink, options: { readonly signal: AbortSignal }): Promise<Uint8Array | undefined>;
 }
 
 /** A requirement that cannot be met. */
-export interface FailedRequirement<Source = SourceFile> {
+export interface FailedRequirement {
   readonly requirement: string;
   readonly package: string;
   /** Name and version of the package that has the requirement; null for a requirement of the user. */
   readonly neededBy: string | null;
   /** A wheel of another platform that the index has. */
   readonly found: string | null;
-  /** Newest source distribution that meets the requirement. Only if every failed requirement has a source distribution. */
-  readonly source?: Source | null | undefined;
+  /** Newest source distribution that meets the requirement. Only for a missing wheel. */
+  readonly source?: SourceLink | null | undefined;
 }
 
 /** Maximum size of a source distribution that is built, in bytes. */
 export const MAX_SOURCE_BYTES = 32 * 1024 * 1024;
 
-/** A source distribution of at most {@linkcode MAX_SOURCE_BYTES}. */
-export interface SourceFile {
-  readonly file: string;
-  readonly contents: Uint8Array;
-}
-
 /** Where a resolver has found a source distribution. */
 export interface SourceLink {
   readonly file: string;
-  /** Address, or the path of a file that the resolver has downloaded. */
   readonly url: string;
   readonly sha256: string;
 }
 
 /** Reason why packages cannot be resolved or downloaded, in a resolver's form. */
-export type Failure<Source = SourceFile> =
+export type Failure =
   /** No usable wheel meets these requirements. */
-  | { readonly kind: "missing"; readonly causes: readonly FailedRequirement<Source>[] }
+  | { readonly kind: "missing"; readonly causes: readonly FailedRequirement[] }
   /** The requirement names an address in place of versions. */
-  | { readonly kind: "address" } & FailedRequirement<never>
-  | { readonly kind: "conflict"; readonly causes: readonly FailedRequirement<never>[] }
+  | { readonly kind: "address" } & FailedRequirement
+  | { readonly kind: "conflict"; readonly causes: readonly FailedRequirement[] }
   | { readonly kind: "offline"; readonly address: string | null }
   | { readonly kind: "hash"; readonly package: string | null }
   | { readonly kind: "other"; readonly message: string };
@@ -123,7 +121,7 @@ const missingSchema = failedSchema.extend({
 });
 
 /** Schema of a {@linkcode Failure}, in a resolver's form. */
-export const resolutionFailureSchema: z.core.$ZodType<Failure<SourceLink>> = z.discriminatedUnion("kind", [
+export const resolutionFailureSchema: z.core.$ZodType<Failure> = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("missing"), causes: z.array(missingSchema) }),
   failedSchema.extend({ kind: z.literal("address") }),
   z.object({ kind: z.literal("conflict"), causes: z.array(failedSchema) }),
@@ -134,24 +132,6 @@ export const resolutionFailureSchema: z.core.$ZodType<Failure<SourceLink>> = z.d
 
 /** Schema of the packages that a resolver has chosen. */
 export const resolvedPackagesSchema: z.core.$ZodType<readonly ResolvedPackage[]> = z.array(resolvedSchema);
-
-/**
- * Returns a failure with the contents of the source distributions.
- *
- * @param fetch Returns the contents of a source, or undefined if they cannot be downloaded or have another hash.
- */
-export async function withSources(
-  failure: Failure<SourceLink>,
-  fetch: (source: SourceLink) => Promise<Uint8Array | undefined>,
-): Promise<Failure> {
-  if (failure.kind !== "missing") return failure;
-  const causes: FailedRequirement[] = [];
-  for (const { source, ...cause } of failure.causes) {
-    const contents = source ? await fetch(source) : undefined;
-    causes.push({ ...cause, source: source && contents ? { file: source.file, contents } : null });
-  }
-  return { kind: "missing", causes };
-}
 
 /** Error of packages that cannot be resolved or downloaded. The exit code is 2. */
 export class ResolutionError extends UsageError {
@@ -171,7 +151,7 @@ function failureText(failure: Failure, lock?: DistributionLock): string {
   switch (failure.kind) {
     case "missing":
       return `Cannot add ${
-        failure.causes.map((cause) =>
+        decisiveCauses(failure.causes, lock).map((cause) =>
           `'${cause.package}'${neededByText(cause)} as ${missingReason(cause, lock)}`
         ).join("; nor ")
       }`;
@@ -196,6 +176,15 @@ function failureText(failure: Failure, lock?: DistributionLock): string {
     case "other":
       return `Cannot resolve packages: ${failure.message}`;
   }
+}
+
+/** Returns the requirements that Pyodide's distribution does not meet either; all, if the distribution meets all. */
+function decisiveCauses(
+  causes: readonly FailedRequirement[],
+  lock: DistributionLock | undefined,
+): readonly FailedRequirement[] {
+  const unmet = lock === undefined ? [] : causes.filter((cause) => !isDistributed(cause, lock));
+  return unmet.length > 0 ? unmet : causes;
 }
 
 function neededByText({ neededBy }: FailedRequirement): string {

@@ -128,6 +128,7 @@ class Provider(AbstractProvider):
         yield from needed
 
     def require_wheels(self, candidate, needed):
+        self.prefetch_pages(needed)
         causes = [
             RequirementInformation(requirement, candidate)
             for requirement in needed
@@ -145,6 +146,12 @@ class Provider(AbstractProvider):
             headers = message_from_string(text)
             self.metadata[link["url"]] = [Requirement(line) for line in headers.get_all("Requires-Dist", [])]
         return self.metadata[link["url"]]
+
+    def prefetch_pages(self, requirements):
+        """Lets the host read pages at the same time, since each takes a request."""
+        names = {canonicalize_name(requirement.name) for requirement in requirements} - self.releases.keys()
+        if len(names) > 1:
+            tools.prefetch(projects=sorted(names))
 
     def read_releases(self, name):
         if name not in self.releases:
@@ -191,6 +198,7 @@ def resolve(request):
     provider = Provider(request)
     roots = [Requirement(text) for text in request["requirements"]]
     roots = [root for root in roots if is_needed(root, "")]
+    provider.prefetch_pages(roots)
     try:
         result = Resolver(provider, BaseReporter()).resolve(roots, max_rounds=MAX_ROUNDS)
     except ResolutionImpossible as error:
@@ -225,25 +233,21 @@ def resolve(request):
 
 def describe_failure(provider, causes):
     newest = next(iter(provider.lacking.values()), None)
-    described = [describe(provider, cause) for cause in newest or causes]
-    if newest is not None or len(described) == 1:
-        add_sources(provider, described, newest or causes)
+    causes = newest or causes
+    if newest is not None or len(causes) == 1:
+        described = [{**describe(provider, cause), "source": find_source(provider, cause)} for cause in causes]
         return {"kind": "missing", "causes": described}
-    return {"kind": "conflict", "causes": described}
+    return {"kind": "conflict", "causes": [describe(provider, cause) for cause in causes]}
 
 
-def add_sources(provider, described, causes):
-    """Adds source distributions, if every requirement has one."""
-    sources = []
-    for cause in causes:
-        versions = provider.sources.get(canonicalize_name(cause.requirement.name), {})
-        fitting = list(cause.requirement.specifier.filter(versions))
-        link = versions[max(fitting)] if fitting else None
-        if link is None:
-            return
-        sources.append({"file": link["file"], "url": link["url"], "sha256": link["sha256"] or ""})
-    for item, source in zip(described, sources):
-        item["source"] = source
+def find_source(provider, cause):
+    """Returns the newest source distribution that meets a requirement; `None` if there is none."""
+    versions = provider.sources.get(canonicalize_name(cause.requirement.name), {})
+    fitting = list(cause.requirement.specifier.filter(versions))
+    if not fitting:
+        return None
+    link = versions[max(fitting)]
+    return {"file": link["file"], "url": link["url"], "sha256": link["sha256"] or ""}
 
 
 def describe(provider, cause):

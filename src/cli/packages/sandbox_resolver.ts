@@ -23,7 +23,6 @@ import {
   type ResolveOptions,
   type SourceLink,
   type WantedFile,
-  withSources,
 } from "./resolution.ts";
 
 /** Libraries that choose the packages, without dependencies. Their hashes are fixed here, whatever the index is. */
@@ -79,6 +78,48 @@ export interface SandboxResolverOptions {
   readonly cacheDir: string;
 }
 
+/** A page of a package index. */
+interface IndexPage {
+  readonly html: string;
+  readonly url: string;
+}
+
+/** Maximum number of pages that are read at the same time. */
+const MAX_PREFETCHED = 16;
+
+/** Reads pages of an index, several at a time if they are announced. */
+class PagePrefetcher implements AsyncDisposable {
+  readonly #fetch: (project: string, signal: AbortSignal) => Promise<IndexPage>;
+  readonly #ended = new AbortController();
+  readonly #signal: AbortSignal;
+  readonly #pending = new Map<string, Promise<IndexPage>>();
+
+  constructor(fetch: (project: string, signal: AbortSignal) => Promise<IndexPage>, signal: AbortSignal) {
+    this.#fetch = fetch;
+    this.#signal = AbortSignal.any([signal, this.#ended.signal]);
+  }
+
+  prefetch(projects: readonly string[]): void {
+    for (const project of projects.filter((name) => !this.#pending.has(name))) {
+      if (this.#pending.size >= MAX_PREFETCHED) return;
+      const page = this.#fetch(project, this.#signal);
+      page.catch(() => {}); // read() throws the error
+      this.#pending.set(project, page);
+    }
+  }
+
+  read(project: string): Promise<IndexPage> {
+    const page = this.#pending.get(project) ?? this.#fetch(project, this.#signal);
+    this.#pending.delete(project);
+    return page;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended.abort();
+    await Promise.allSettled(this.#pending.values());
+  }
+}
+
 /** Resolves by resolvelib in a sandbox, for hosts without pip. The host downloads. */
 export class SandboxResolver implements PackageResolver {
   readonly #index: string;
@@ -100,7 +141,8 @@ export class SandboxResolver implements PackageResolver {
     await using sandbox = await Sandbox.start({ profile, cacheDir: this.#cacheDir, signal });
     const session = await sandbox.openSession({ signal });
     const failures: unknown[] = [];
-    const tools = this.#tools(options).map((tool): HostTool => ({
+    await using pages = new PagePrefetcher((project, signal) => this.#page(project, signal), signal);
+    const tools = this.#tools(options, pages).map((tool): HostTool => ({
       ...tool,
       run: async (args, context) => {
         try {
@@ -119,10 +161,7 @@ export class SandboxResolver implements PackageResolver {
       throw new ResolutionError({ kind: "other", message: `the resolver ended with ${reason}` });
     }
     const answer = resultSchema.parse(JSON.parse(result.stdout));
-    if ("failure" in answer) {
-      const failure = await withSources(answer.failure, (source) => this.#source(source, signal));
-      throw new ResolutionError(failure, options.lock);
-    }
+    if ("failure" in answer) throw new ResolutionError(answer.failure, options.lock);
     for (const { sha256, url } of answer.packages) if (url !== undefined) this.#urls.set(sha256, url);
     return answer.packages;
   }
@@ -139,6 +178,20 @@ export class SandboxResolver implements PackageResolver {
       contents.set(file, bytes);
     }
     return contents;
+  }
+
+  async fetchSource(
+    { url, sha256: digest }: SourceLink,
+    { signal }: { readonly signal: AbortSignal },
+  ): Promise<Uint8Array | undefined> {
+    if (!/^https?:\/\//.test(url)) return undefined;
+    try {
+      const bytes = await fetchFile(url, { onProgress: () => {}, signal, maxBytes: MAX_SOURCE_BYTES });
+      return await sha256(bytes) === digest ? bytes : undefined;
+    } catch (error) {
+      if (error instanceof UsageError) return undefined; // the package then has no wheel, which is the error
+      throw error;
+    }
   }
 
   async #fetchLibraries(signal: AbortSignal): Promise<void> {
@@ -166,12 +219,15 @@ export class SandboxResolver implements PackageResolver {
     return new URL(html.slice(start, end).replaceAll("&amp;", "&"), url).href;
   }
 
-  async #page(project: string, signal: AbortSignal): Promise<{ html: string; url: string }> {
+  async #page(project: string, signal: AbortSignal): Promise<IndexPage> {
     const url = new URL(`${encodeURIComponent(project)}/`, this.#index).href;
     return await fetchPage(url, signal);
   }
 
-  #tools({ requirements, constraints, stored, lock, pyodideUrl, signal }: ResolveOptions): HostTool[] {
+  #tools(
+    { requirements, constraints, stored, lock, pyodideUrl, signal }: ResolveOptions,
+    pages: PagePrefetcher,
+  ): HostTool[] {
     const known: Link[] = [
       ...stored.map(({ file, path }) => ({ file, url: pathToFileURL(path).href, sha256: basename(path) })),
       ...(pyodideUrl === undefined ? [] : distributionWheels(lock, pyodideUrl)),
@@ -188,7 +244,13 @@ export class SandboxResolver implements PackageResolver {
         name: "page",
         description: "Returns the page of a project.",
         parameters: z.object({ project: z.string() }),
-        run: ({ project }) => this.#page(project, signal),
+        run: ({ project }) => pages.read(project),
+      }),
+      hostTool({
+        name: "prefetch",
+        description: "Begins to read pages that `page` returns later.",
+        parameters: z.object({ projects: z.array(z.string()) }),
+        run: ({ projects }) => pages.prefetch(projects),
       }),
       hostTool({
         name: "metadata",
@@ -202,20 +264,6 @@ export class SandboxResolver implements PackageResolver {
         },
       }),
     ];
-  }
-
-  async #source(
-    { url, sha256: digest }: SourceLink,
-    signal: AbortSignal,
-  ): Promise<Uint8Array | undefined> {
-    if (!/^https?:\/\//.test(url)) return undefined;
-    try {
-      const bytes = await fetchFile(url, { onProgress: () => {}, signal, maxBytes: MAX_SOURCE_BYTES });
-      return await sha256(bytes) === digest ? bytes : undefined;
-    } catch (error) {
-      if (error instanceof UsageError) return undefined; // the package then has no wheel, which is the error
-      throw error;
-    }
   }
 
   async #metadata(

@@ -20,6 +20,9 @@ import zipfile
 HOME = pathlib.Path.cwd()
 #: Backends that run a compiler in every build.
 COMPILING = ("maturin", "mesonpy", "scikit_build_core", "setuptools_rust")
+#: Names in setup.py of what makes native extensions.
+MAKERS = ("Extension", "cythonize")
+IMPORT_ERRORS = ("ImportError", "ModuleNotFoundError")
 
 
 class Refused(Exception):
@@ -77,11 +80,18 @@ def read_system(text):
 def needs_compiler(text):
     """Returns whether setup.py makes an extension that is neither optional nor built in a try statement."""
     nodes = list(ast.walk(ast.parse(text)))
-    extends = any("Extension" in (getattr(node, "id", ""), getattr(node, "attr", "")) for node in nodes)
-    optional = any(isinstance(node, (ast.ExceptHandler, ast.ClassDef)) for node in nodes) or any(
+    extends = any(
+        getattr(node, "id", "") in MAKERS or getattr(node, "attr", "") in (*MAKERS, "ext_modules") for node in nodes
+    )
+    optional = any(isinstance(node, ast.ClassDef) or is_failure_handler(node) for node in nodes) or any(
         isinstance(node, ast.keyword) and node.arg == "optional" for node in nodes
     )
     return extends and not optional
+
+
+def is_failure_handler(node):
+    """Returns whether a node handles an error of a build. A missing module says nothing about the compiler."""
+    return isinstance(node, ast.ExceptHandler) and getattr(node.type, "id", "") not in IMPORT_ERRORS
 
 
 def inspect(name):

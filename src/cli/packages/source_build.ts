@@ -5,7 +5,6 @@ import { parseProfile } from "../../sandbox/profile/profile.ts";
 import { Sandbox } from "../../sandbox/sandbox.ts";
 import type { ExecResult } from "../../sandbox/contract/exec.ts";
 import script from "./source_build.py" with { type: "text" };
-import type { SourceFile } from "./resolution.ts";
 
 /** The sandbox of a build. The build is code of the package, and hostile. */
 const PROFILE = JSON.stringify({
@@ -28,6 +27,12 @@ export interface BuiltWheel {
   readonly file: string;
   readonly contents: Uint8Array;
   readonly sha256: string;
+}
+
+/** A source distribution. */
+interface SourceFile {
+  readonly file: string;
+  readonly contents: Uint8Array;
 }
 
 /** Options of {@linkcode buildWheel}. */

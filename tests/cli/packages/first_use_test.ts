@@ -42,6 +42,7 @@ async function useProfile(
       Promise.resolve({
         resolve: () => Promise.resolve([]),
         download: () => Promise.resolve(new Map([[FILE, CONTENTS]])),
+        fetchSource: () => Promise.resolve(undefined),
       }),
   };
   const run = () => withIo(io, () => downloadAtFirstUse(profile, { ...installation, isAgreed }));

@@ -24,6 +24,8 @@ export interface IndexOptions {
   readonly mirrored?: readonly ServedFile[];
   /** Links of pages that the index has beside those of its wheels, by project. */
   readonly links?: Readonly<Record<string, string>>;
+  /** Projects whose pages are sent once all of the pages have been requested; after 10 s, a page is an error. */
+  readonly together?: readonly string[];
   /** Value of the header `authorization` that each request must have. */
   readonly authorization?: string;
   /** Certificate and key, in the form of PEM. The index then speaks HTTPS. */
@@ -68,6 +70,29 @@ export function makeZip(files: Readonly<Record<string, string | Uint8Array>>): U
 /** Wheels of PyPI that the resolver of the sandbox needs. Their licences are in the wheels. */
 const LIBRARIES = ["packaging-26.3-py3-none-any.whl", "resolvelib-1.2.1-py3-none-any.whl"];
 
+/** Holds requests of some paths until all of the paths have been requested. */
+class RequestGate {
+  readonly #paths: ReadonlySet<string>;
+  readonly #missing: Set<string>;
+  readonly #complete = Promise.withResolvers<void>();
+
+  constructor(paths: readonly string[]) {
+    this.#paths = new Set(paths);
+    this.#missing = new Set(paths);
+  }
+
+  async wait(path: string): Promise<void> {
+    if (!this.#paths.has(path)) return;
+    this.#missing.delete(path);
+    if (this.#missing.size === 0) this.#complete.resolve();
+    const late = setTimeout(
+      () => this.#complete.reject(new Error("the other pages are not requested")),
+      10_000,
+    );
+    await this.#complete.promise.finally(() => clearTimeout(late));
+  }
+}
+
 /** A package index on loopback, in the form of PEP 503, and a folder of further files. */
 export class PackageIndex implements AsyncDisposable {
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
@@ -80,19 +105,21 @@ export class PackageIndex implements AsyncDisposable {
   private constructor(
     files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>,
     pages: ReadonlyMap<string, string>,
-    { authorization, tls }: IndexOptions,
+    { authorization, tls, together = [] }: IndexOptions,
   ) {
+    const gate = new RequestGate(together.map((name) => `/simple/${name}/`));
     this.#files = files;
     this.#pages = pages;
     this.#scheme = tls === undefined ? "http" : "https";
     const options = { hostname: "127.0.0.1", port: 0, onListen: () => {}, ...tls };
-    this.#server = Deno.serve(options, (request) => {
+    this.#server = Deno.serve(options, async (request) => {
       const { pathname } = new URL(request.url);
       this.requests.push(pathname);
       if (authorization !== undefined && request.headers.get("authorization") !== authorization) {
         const headers = { "www-authenticate": 'Basic realm="index"' };
         return new Response("a user and a password are needed", { status: 401, headers });
       }
+      await gate.wait(pathname);
       return this.#respond(decodeURIComponent(pathname));
     });
   }

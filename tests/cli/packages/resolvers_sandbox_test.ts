@@ -47,6 +47,9 @@ const WHEELS: readonly TestWheel[] = [
   { name: "language", version: "1.0", requires: ["elsewhere<1"] },
   { name: "spoken", version: "2.0", requires: ["elsewhere"] },
   { name: "spoken", version: "1.0", requires: ["base"] },
+  { name: "wide", version: "1.0", requires: ["left", "right"] },
+  { name: "left", version: "1.0" },
+  { name: "right", version: "1.0" },
   { name: "first", version: "1.0", requires: ["base<1.2"] },
   { name: "second", version: "1.0", requires: ["base>=1.3"] },
 ];
@@ -64,7 +67,10 @@ const RESOLVERS = pip === undefined ? ["sandbox"] as const : ["pip", "sandbox"] 
 
 for (const kind of RESOLVERS) {
   Deno.test(`packages are resolved by ${kind}`, async (t) => {
-    await using index = await PackageIndex.serve(WHEELS, { links: await slashedLink() });
+    await using index = await PackageIndex.serve(WHEELS, {
+      links: await slashedLink(),
+      together: ["left", "right"],
+    });
     await using folder = await TempFolder.of();
     if (kind === "sandbox") await copyPlainImage(folder.path);
     const installation = installationOf(kind, folder.path, index.url);
@@ -84,6 +90,10 @@ for (const kind of RESOLVERS) {
     await t.step("with extras", async () => {
       assertEquals(await resolve("extra"), ["extra 1.0 index"]);
       assertEquals(await resolve("extra[more]"), ["base 1.4 index", "extra 1.0 index"]);
+    });
+
+    await t.step("with the pages of what a package needs, which are read at the same time", async () => {
+      assertEquals(await resolve("wide"), ["left 1.0 index", "right 1.0 index", "wide 1.0 index"]);
     });
 
     await t.step("with the reason why each is there", async () => {

@@ -47,6 +47,9 @@ build-backend = "backend"
 backend-path = ["."]
 `;
 
+/** A setup.py that cannot do without a compiler. */
+const COMPILED = 'from setuptools import Extension, setup\nsetup(ext_modules=[Extension("q", ["q.c"])])\n';
+
 /** Returns bytes that cannot be compressed. */
 function randomBytes(length: number): Uint8Array {
   const bytes = new Uint8Array(length);
@@ -54,30 +57,27 @@ function randomBytes(length: number): Uint8Array {
   return bytes;
 }
 
-/** Makes a source distribution of the package quick. */
+/** Makes a source distribution. */
 async function makeSource(
-  version: string,
+  folder: string,
   files: Readonly<Record<string, string | Uint8Array>>,
 ): Promise<ServedFile> {
-  const folder = `quick-${version}`;
   const entries = Object.entries(files).map(([path, text]) => [`${folder}/${path}`, text] as const);
   const bytes = makeZip(Object.fromEntries(entries));
   return { file: `${folder}.zip`, bytes, sha256: await sha256(bytes) };
 }
 
 const sources = [
-  await makeSource("1.5", {
+  await makeSource("quick-1.5", {
     "pyproject.toml": PYPROJECT,
     "backend.py": BACKEND.replace("EXTRA", "[]"),
     "words.bin": randomBytes(3 * 1024 * 1024),
   }),
-  await makeSource("2.0", {
+  await makeSource("quick-2.0", {
     "pyproject.toml": PYPROJECT,
     "backend.py": BACKEND.replace("EXTRA", '["quick/fast.so"]'),
   }),
-  await makeSource("3.0", {
-    "setup.py": 'from setuptools import Extension, setup\nsetup(ext_modules=[Extension("q", ["q.c"])])\n',
-  }),
+  await makeSource("quick-3.0", { "setup.py": COMPILED }),
 ];
 
 const hasPip = await PipResolver.find({}) !== undefined;
@@ -152,6 +152,66 @@ for (const kind of hasPip ? ["pip", "sandbox"] as const : ["sandbox"] as const) 
         compiled.message,
         "'quick-3.0.zip' cannot be built as its native extension is not optional, and a sandbox has no compiler",
       );
+    });
+  });
+}
+
+for (const kind of hasPip ? ["pip", "sandbox"] as const : ["sandbox"] as const) {
+  Deno.test(`sources that cannot help are not downloaded, with the resolver ${kind}`, async (t) => {
+    const compiled = ["lxml-9.0", "numpy-9.0", "tokens-1.0", "words-1.0"];
+    const sources = await Promise.all(compiled.map((name) => makeSource(name, { "setup.py": COMPILED })));
+    await using mirror = await PackageIndex.serve([], { mirrored: sources });
+    const links = sources.map(({ file, sha256 }) =>
+      [file.split("-")[0] ?? "", `<a href="${mirror.mirrorUrl}${file}#sha256=${sha256}">${file}</a>`] as const
+    );
+    await using index = await PackageIndex.serve([
+      { name: "model", version: "1.0", requires: ["lxml", "numpy", "tokens", "words"] },
+      { name: "letters", version: "1.0", requires: ["lxml", "numpy"] },
+      { name: "nowhere", version: "1.0", requires: ["tokens", "unwritten"] },
+    ], { links: Object.fromEntries(links) });
+    await using folder = await TempFolder.of();
+    await copyPlainImage(folder.path);
+    const installation: Installation = {
+      cacheDir: folder.path,
+      signal: new AbortController().signal,
+      resolver: async () =>
+        (kind === "pip" ? await PipResolver.find({ index: index.url }) : undefined) ??
+          new SandboxResolver({ index: index.url, cacheDir: folder.path }),
+    };
+    const refuse = async (name: string) => {
+      const before = mirror.requests.length;
+      const resolve = () => resolvePackages({ requirements: [name], pinned: [] }, installation);
+      const { message } = await assertRejects(resolve, ResolutionError);
+      return { message, sources: mirror.requests.slice(before) };
+    };
+
+    await t.step("a package that Pyodide's distribution lacks decides, and is named", async () => {
+      const { message, sources } = await refuse("model");
+      assertEquals(sources, ["/mirror/tokens-1.0.zip"]);
+      assertStringIncludes(message, "Cannot add 'tokens', which model 1.0 needs, as");
+      assertStringIncludes(message, "nor 'words', which model 1.0 needs, as");
+      assertStringIncludes(
+        message,
+        "'tokens-1.0.zip' cannot be built as its native extension is not optional",
+      );
+      assertEquals(message.includes("numpy") || message.includes("lxml"), false, message);
+    });
+
+    await t.step("the first of several that the distribution has is the last that is tried", async () => {
+      const { message, sources } = await refuse("letters");
+      assertEquals(sources, ["/mirror/lxml-9.0.zip"]);
+      for (const name of ["lxml", "numpy"]) {
+        assertStringIncludes(
+          message,
+          `'${name}' is not in the index for this platform, but Pyodide's distribution`,
+        );
+      }
+    });
+
+    await t.step("a package without a source is the error at once", async () => {
+      const { message, sources } = await refuse("nowhere");
+      assertEquals(sources, []);
+      assertStringIncludes(message, "Cannot add 'unwritten', which nowhere 1.0 needs, as");
     });
   });
 }

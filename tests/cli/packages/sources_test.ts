@@ -60,6 +60,7 @@ async function addDistributed(
             ]);
           },
           download: () => Promise.resolve(new Map<string, Uint8Array>()),
+          fetchSource: () => Promise.resolve(undefined),
         }),
     };
     const packages = await resolvePackages({ requirements: ["arrays"], pinned: [] }, installation);

@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { z } from "zod";
-import { hostTool, loadProfile } from "../../../mod/sandbox.ts";
+import { hostTool, loadProfile, parseProfile } from "../../../mod/sandbox.ts";
 import { withPython } from "../../server/with_python.ts";
 import { withSession } from "../shared_session.ts";
 import { traceback, value } from "../started.ts";
@@ -219,17 +219,58 @@ r`;
   });
 });
 
+Deno.test("modules that a profile imports early have queues and locks of the sandbox's threads", async () => {
+  const preimports = ["concurrent.futures.thread", "queue", "multiprocessing.queues", "tempfile"];
+  await withSession(async (session) => {
+    const code = `
+import _queue, concurrent.futures.thread, multiprocessing.queues, multiprocessing.connection, queue, tempfile, threading
+own = type(threading.Lock())
+locks = concurrent.futures.thread._global_shutdown_lock, tempfile._once_lock
+queue.SimpleQueue is _queue.SimpleQueue, [type(lock) is own for lock in locks], threading.Lock is own`;
+    assertEquals(value(await session.exec(code)), "(True, [True, True], True)");
+  }, { profile: parseProfile(JSON.stringify({ preimports }), { source: "early" }) });
+});
+
+Deno.test("paddock.tools may be called while another thread encodes the arguments of a call", async () => {
+  await withSession(async (session) => {
+    const echo = hostTool({
+      name: "echo",
+      description: "Returns its argument.",
+      parameters: z.object({ it: z.unknown() }),
+      run: ({ it }) => it,
+    });
+    const code = `
+import threading
+from paddock import tools
+encoding, called = threading.Event(), threading.Event()
+class Waiting(dict):
+    def items(self):
+        encoding.set()
+        called.wait()
+        return super().items()
+seen = []
+thread = threading.Thread(target=lambda: seen.append(tools.echo(it=Waiting(a=1))))
+thread.start()
+encoding.wait()
+seen.append(tools.echo(it=2))
+called.set()
+thread.join()
+seen`;
+    const result = await session.exec(code, { tools: [echo], timeoutMs: 5000 });
+    assertEquals(value(result), "[2, {'a': 1}]");
+  }, { profile: await loadProfile("tools") });
+});
+
 Deno.test("paddock.tools may be called from several threads at once", async () => {
   let running = 0;
-  let most = 0;
+  const together = Promise.withResolvers<void>();
   const wait = hostTool({
     name: "wait",
     description: "",
     parameters: z.object({ n: z.number() }),
     run: async ({ n }) => {
-      most = Math.max(most, ++running);
-      await new Promise((resolve) => setTimeout(resolve, 100));
-      running--;
+      if (++running === 4) together.resolve();
+      await together.promise;
       return n;
     },
   });
@@ -240,7 +281,6 @@ with ThreadPoolExecutor(4) as pool: r = list(pool.map(lambda n: tools.wait(n=n),
 r`;
   await withSession(async (session) => {
     assertEquals(value(await session.exec(code, { tools: [wait] })), "[0, 1, 2, 3]");
-    assertEquals(most, 4);
   }, { profile: await loadProfile("tools") });
 });
 

@@ -175,6 +175,7 @@ Deno.test("files are written and read at absolute paths of the session, as its p
     assertEquals((await write("/tmp/a/b.txt", "outside")).status, 200);
     assertEquals((await write("/home/pyodide/in.txt", "inside")).status, 200);
     assertEquals(await exec(`(open("/tmp/a/b.txt").read(), open("in.txt").read())`), "('outside', 'inside')");
+    assertEquals(await exec(`import os; oct(os.stat("in.txt").st_mode)`), "'0o100644'");
     await exec(`import os
 os.symlink("/tmp/a", "link"), os.symlink("loop", "loop"), os.chmod("/tmp/a/b.txt", 0o640)
 open("secret", "w").write("x"), os.chmod("secret", 0o222)`);

@@ -50,7 +50,7 @@ def test_a_file_is_downloaded(tools: E2BTools, tmp_path: Path) -> None:
 def test_commands(tools: E2BTools) -> None:
     tools.write_file_content("/home/user/a.txt", "one\ntwo\n")
     assert json.loads(tools.run_command("grep -n two /home/user/a.txt")) == ["STDOUT:\n2:two\n"]
-    assert "bash: nope: command not found" in tools.run_command("nope")
+    assert "bash: line 1: nope: command not found" in tools.run_command("nope")
     assert json.loads(tools.run_command("bash -lc 'set -euo pipefail; echo a; echo b >&2'")) == ["STDOUT:\na\n", "STDERR:\nb\n"]
     assert "STDOUT: s" in tools.stream_command("echo s")
 

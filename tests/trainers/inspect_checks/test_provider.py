@@ -200,7 +200,7 @@ WRITERS = [
 async def test_a_timeout_ends_what_a_command_has_started(
     sandbox_env: SandboxEnvironment, command: str, ending: str
 ) -> None:
-    """Inspect's own checks look for processes with ``ps``, which the shell lacks. This one looks at what they write."""
+    """Inspect's own checks look for processes with ``ps``. This test looks at what commands write."""
     with pytest.raises(TimeoutError):
         await sandbox_env.exec(["sh", "-c", command + ending], timeout=3)
     written = await sandbox_env.read_file("f")

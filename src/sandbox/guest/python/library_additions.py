@@ -1,6 +1,5 @@
 """Adds code of the sandbox to modules of the standard library, when a program imports them."""
 
-import importlib
 import importlib.machinery
 import os
 import sys
@@ -46,15 +45,6 @@ class AdditionsFinder:
         if spec is not None:
             spec.loader = _Loader(spec.loader)
         return spec
-
-
-def import_again():
-    """Imports those modules again that the profile had imported without the additions."""
-    early = [name for name in sys.modules if name.startswith("multiprocessing") or name == "concurrent.futures.process"]
-    for name in early:
-        del sys.modules[name]
-    for name in early:
-        importlib.import_module(name)
 
 
 sys.meta_path.insert(0, AdditionsFinder)

@@ -15,7 +15,7 @@ REGISTRIES = ("concurrent.", "linecache", "logging", "multiprocessing.", "os", "
 """Beginnings of the names of modules whose lists, dicts and sets are part of a process's state."""
 
 _modules = sys.modules
-_image_names = frozenset(sys.modules) - {"__main__"}
+_image_names = set()
 _kinds = frozenset((dict, list, set))
 _module_type = types.ModuleType
 _module_dict = types.ModuleType.__dict__["__dict__"].__get__
@@ -28,6 +28,11 @@ _builtins = builtins.__dict__
 _ordered = collections.OrderedDict
 _environ = os.environ
 _through = (tuple, types.MethodType, types.CellType, functools.partial, types.MappingProxyType)
+
+
+def remember_image():
+    """Notes the modules of the image, which no process has changed."""
+    _image_names.update(_modules.keys() - {"__main__"})
 
 
 class State:

@@ -105,14 +105,14 @@ def _extend(sources, preimports, profile, preload=None, environment=None):
     if os.path.isdir(SITE_PACKAGES):
         sys.modules.pop("tzdata", None)
         site.addsitedir(SITE_PACKAGES)
-    for name in preimports:
-        importlib.import_module(name)
     modules = _run_sources(sources, profile)
     _publish_tools(modules["tools"])
     for name in PUBLISHED:
         setattr(sys.modules["paddock"], f"_{name}", modules[name])
-    modules["library_additions"].import_again()
     os.environ.update(environment or {})
+    for name in preimports:
+        importlib.import_module(name)  # late, since modules keep locks and queues of the moment of their import
+    modules["namespaces"].remember_image()
     if preload:
         _run_module(**preload)
     _freeze()

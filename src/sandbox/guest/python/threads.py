@@ -223,8 +223,17 @@ def _add_native_ids():
     )
 
 
+def _replace_locks(kinds):
+    """Replaces locks that modules of the image have made for themselves: a wait for a lock of C would not end."""
+    for module in list(sys.modules.values()):
+        for name, value in list(getattr(module, "__dict__", {}).items()):
+            if type(value) in kinds:
+                setattr(module, name, kinds[type(value)]())
+
+
 def _install():
     lock, RLock = _locks.lock, _locks.RLock
+    _replace_locks({_thread.lock: lock, _thread.RLock: RLock})
     names = {
         "allocate_lock": lock,
         "LockType": lock,

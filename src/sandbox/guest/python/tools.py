@@ -167,16 +167,21 @@ def module_of(name):
 
 
 def _send(name, arguments):
-    if _left[0] <= 0:
-        raise ToolError(f"the budget of {_left[1]} host tool calls in one block is used up")
+    _require_budget()
     _check_shape(name, arguments)
-    payload = _encode({"call": _calls[0] + 1, "name": name, "arguments": arguments})
+    number = _calls[0] = _calls[0] + 1  # taken first: other threads may call while the arguments are encoded
+    payload = _encode({"call": number, "name": name, "arguments": arguments})
     if len(payload) > MAX_BYTES:
         raise ToolError(f"the arguments of {name!r} have more than {MAX_BYTES} bytes")
+    _require_budget()
     _left[0] -= 1
-    _calls[0] += 1
     _bridge.send_call(payload.encode())
-    return _calls[0]
+    return number
+
+
+def _require_budget():
+    if _left[0] <= 0:
+        raise ToolError(f"the budget of {_left[1]} host tool calls in one block is used up")
 
 
 def _check_shape(name, arguments):

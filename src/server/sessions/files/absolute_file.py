@@ -4,6 +4,7 @@ import shutil
 import stat
 
 HOME = "/home/pyodide"
+NEW_MODE = 0o644  # what Linux gives a file by default: chmod -w leaves no one who may write
 
 
 class Refusal(Exception):
@@ -31,7 +32,7 @@ def read(path, *, copy):
 
 
 def write(path, *, copy):
-    """Moves a file from the working directory to its place. An existing file keeps its mode."""
+    """Moves a file from the working directory to its place. An existing file keeps its mode, and a new file may be read by all."""
     try:
         full = os.path.realpath(path)
         if path.endswith("/") or os.path.isdir(full):
@@ -39,10 +40,12 @@ def write(path, *, copy):
         if os.path.lexists(full) and not os.path.isfile(full):
             raise Refusal("file_unwritable", "it is not a plain file")
         os.makedirs(os.path.dirname(full), exist_ok=True)
+        mode = NEW_MODE
         if os.path.isfile(full):
             if not os.access(full, os.W_OK):
                 raise Refusal("file_forbidden", "its mode forbids it")
-            os.chmod(HOME + "/" + copy, stat.S_IMODE(os.stat(full).st_mode))
+            mode = stat.S_IMODE(os.stat(full).st_mode)
+        os.chmod(HOME + "/" + copy, mode)
         os.replace(HOME + "/" + copy, full)
     finally:
         discard(path, copy=copy)

@@ -84,6 +84,11 @@ Deno.test("envd's process runs commands of the session's shell", async (t) => {
     });
     const next = await run(server, id, bash("echo $A$B; pwd"));
     assertEquals([next.stdout, next.status], ["1\n/home/user\n", "exit status 0"]);
+    const failed = await run(server, id, bash("nope\n# a comment\nno-such", { envs: { B: "1" } }));
+    assertEquals(
+      failed.stderr,
+      "bash: line 1: nope: command not found\nbash: line 3: no-such: command not found\n",
+    );
     assertEquals((await run(server, id, bash("true", { envs: { "A;ls": "1" } }))).code, "invalid_argument");
     assertEquals(
       (await run(server, id, { process: { cmd: "echo", args: ["$A", "it's"] } })).stdout,

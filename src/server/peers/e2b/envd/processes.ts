@@ -192,7 +192,7 @@ export function toCommandLine(
   const variables = Object.entries({ ...sandboxEnvs, ...envs }).filter(([name]) => SHELL_NAME.test(name));
   const exports = variables.map(([name, value]) => `export ${name}=${quote(value)}`);
   const enter = [`cd ${quote(E2B_HOME)}`, ...(cwd === "" ? [] : [`cd ${quote(cwd)} || exit 1`])];
-  return `(${[...enter, ...exports, script].join("\n")}\n)`;
+  return `(${[...enter, ...exports, script].join("; ")}\n)`; // errors name the lines of the script
 }
 
 function quote(text: string): string {
