@@ -74,6 +74,7 @@ import blame from "../guest/shell/git/commands/listing/blame.ts" with { type: "t
 import dateText from "../guest/shell/git/commands/listing/date_text.ts" with { type: "text" };
 import gitDiff from "../guest/shell/git/commands/listing/git_diff.ts" with { type: "text" };
 import gitGrep from "../guest/shell/git/commands/listing/git_grep.ts" with { type: "text" };
+import graph from "../guest/shell/git/commands/listing/graph.ts" with { type: "text" };
 import log from "../guest/shell/git/commands/listing/log.ts" with { type: "text" };
 import pretty from "../guest/shell/git/commands/listing/pretty.ts" with { type: "text" };
 import status from "../guest/shell/git/commands/listing/status.ts" with { type: "text" };
@@ -369,6 +370,7 @@ export const SHELL_FILES: GuestSources = {
   grep,
   git_grep: gitGrep,
   init,
+  graph,
   pretty,
   log,
   merge,
