@@ -153,6 +153,7 @@ import expr from "../guest/shell/gnu/expr.ts" with { type: "text" };
 import copy from "../guest/shell/gnu/files/copy.ts" with { type: "text" };
 import create from "../guest/shell/gnu/files/create.ts" with { type: "text" };
 import csplit from "../guest/shell/gnu/files/csplit.ts" with { type: "text" };
+import dd from "../guest/shell/gnu/files/dd.ts" with { type: "text" };
 import df from "../guest/shell/gnu/files/df.ts" with { type: "text" };
 import du from "../guest/shell/gnu/files/du.ts" with { type: "text" };
 import file from "../guest/shell/gnu/files/file.ts" with { type: "text" };
@@ -173,7 +174,6 @@ import truncate from "../guest/shell/gnu/files/truncate.ts" with { type: "text" 
 import glob from "../guest/shell/gnu/glob.ts" with { type: "text" };
 import gnuCommands from "../guest/shell/gnu/gnu_commands.ts" with { type: "text" };
 import gnuNames from "../guest/shell/gnu/gnu_names.ts" with { type: "text" };
-import nohup from "../guest/shell/gnu/nohup.ts" with { type: "text" };
 import options from "../guest/shell/gnu/options.ts" with { type: "text" };
 import printf from "../guest/shell/gnu/printf.ts" with { type: "text" };
 import regularExpression from "../guest/shell/gnu/regular_expression.ts" with { type: "text" };
@@ -212,6 +212,7 @@ import tr from "../guest/shell/gnu/text/tr.ts" with { type: "text" };
 import tsort from "../guest/shell/gnu/text/tsort.ts" with { type: "text" };
 import zgrep from "../guest/shell/gnu/text/zgrep.ts" with { type: "text" };
 import timeZone from "../guest/shell/gnu/time_zone.ts" with { type: "text" };
+import wrappers from "../guest/shell/gnu/wrappers.ts" with { type: "text" };
 import xargs from "../guest/shell/gnu/xargs.ts" with { type: "text" };
 import backgroundJob from "../guest/shell/jobs/background_job.ts" with { type: "text" };
 import coproc from "../guest/shell/jobs/coproc.ts" with { type: "text" };
@@ -410,6 +411,7 @@ export const SHELL_FILES: GuestSources = {
   hexdump,
   factor,
   numfmt,
+  dd,
   df,
   system,
   ps,
@@ -436,6 +438,7 @@ export const SHELL_FILES: GuestSources = {
   pager,
   shuf,
   zgrep,
+  wrappers,
   tsort,
   rare_commands: rareCommands,
   clock,
@@ -514,7 +517,6 @@ export const SHELL_FILES: GuestSources = {
   join,
   lines,
   tr,
-  nohup,
   paste_wc: pasteWc,
   patch,
   xargs,

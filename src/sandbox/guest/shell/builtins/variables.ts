@@ -48,6 +48,10 @@ function refuseReferences({ name, args, state }: BuiltinCall) {
 /** `local` with attributes, which in a function is `declare`: the engine's has no attributes. */
 export const local: Builtin = async (call) => {
   const { args, state, run } = call;
+  const scope = state.localScopes?.at(-1);
+  if (scope && args.every((word) => word === "-p")) {
+    return await run("declare", ["-p", ...[...scope.keys()].sort()]);
+  }
   const hasAttributes = args.some((word) => /^[-+][aAilnrtux]+$/.test(word));
   if (!hasAttributes || !state.callDepth || args.includes("-")) return undefined;
   return refuseReferences(call) ?? await run("declare", args);
