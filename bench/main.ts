@@ -11,7 +11,7 @@ import { UsageError } from "../src/cli/cli_errors.ts";
 import { parseWholeNumber } from "../src/cli/options.ts";
 import { writeText } from "../src/cli/output.ts";
 import { detectLayers } from "../src/sandbox/process/layers.ts";
-import { chaosRows } from "./chaos/chaos_rows.ts";
+import { chaosRows, lifecycleRows } from "./chaos/chaos_rows.ts";
 import { clientRows } from "./client_rows.ts";
 import { compareReports, formatComparison, readReport, type Report } from "./comparison.ts";
 import { checkRows } from "./check_rows.ts";
@@ -79,6 +79,7 @@ const BENCH_PARTS = {
   packages: [packageRows],
   growth: [async (setup) => [await growthRow(setup)]],
   chaos: [chaosRows],
+  lifecycle: [lifecycleRows],
   density: [densityRows],
   hibernation: [hibernationRows],
   hibernations: [hibernationGrowthRows],
@@ -92,7 +93,14 @@ type BenchPart = keyof typeof BENCH_PARTS;
  * Parts that run only by `--part`, since they harm a server, take most of the host's memory or 2 GB of its disk, or take
  * many minutes.
  */
-const APART: ReadonlySet<BenchPart> = new Set(["chaos", "density", "hibernation", "hibernations", "viewer"]);
+const APART: ReadonlySet<BenchPart> = new Set([
+  "chaos",
+  "lifecycle",
+  "density",
+  "hibernation",
+  "hibernations",
+  "viewer",
+]);
 
 /** Names of all parts. */
 const BENCH_PART_NAMES = Object.keys(BENCH_PARTS) as BenchPart[];
@@ -126,7 +134,7 @@ function benchCommand(): Command {
     .addOption(
       new Option(
         "--part <name>",
-        "measure only this part; chaos, density, hibernation, hibernations and viewer run only this way",
+        "measure only this part; chaos, lifecycle, density, hibernation, hibernations and viewer run only this way",
       )
         .choices(
           BENCH_PART_NAMES,

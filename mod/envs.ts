@@ -75,3 +75,12 @@ export {
   type VectorResetOptions,
   type VectorStepOptions,
 } from "../src/envs/vector_env.ts";
+export { Curriculum, type CurriculumOptions, type CurriculumState } from "../src/families/curriculum.ts";
+export { FAMILY_NAMES, type FamilyName, MAX_DIFFICULTY } from "../src/families/names.ts";
+export { familyTasks, type FamilyTasksOptions, type Split } from "../src/families/tasks.ts";
+export { makeEnv, type MakeEnvOptions } from "../src/rollout/family_env.ts";
+export {
+  ReasoningGym,
+  type ReasoningGymOptions,
+  type ReasoningGymTasksOptions,
+} from "../src/envs/reasoning_gym/reasoning_gym.ts";

@@ -28,6 +28,7 @@ export {
   patternMatch,
   type PatternMatchOptions,
 } from "../src/rewards/text_match.ts";
+export { family, type FamilyOptions } from "../src/rewards/family.ts";
 export { gsm8k, type Gsm8kOptions } from "../src/rewards/gsm8k.ts";
 export {
   CANDIDATE_PRELOAD,

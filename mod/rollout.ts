@@ -3,7 +3,7 @@
  *
  * @module
  */
-export type { EpisodeLimits } from "../src/rollout/episode_run.ts";
+export type { EpisodeLimits } from "../src/rollout/episode/episode_run.ts";
 export { type AdvantageMethod, advantages, type AdvantagesOptions } from "../src/rollout/advantages.ts";
 export {
   definePolicy,
@@ -63,7 +63,7 @@ export {
 } from "../src/rollout/training_rollout.ts";
 export { resumedPolicy, type ResumedPolicyOptions } from "../src/rollout/resumed_policy.ts";
 export { rollout, type RolloutOptions } from "../src/rollout/rollout.ts";
-export type { CutScore } from "../src/rollout/episode_score.ts";
+export type { CutScore } from "../src/rollout/episode/episode_score.ts";
 export { rolloutRecursive, type RolloutRecursiveOptions } from "../src/rollout/rollout_recursive.ts";
 export { type BranchPoint, rolloutTree, type RolloutTreeOptions } from "../src/rollout/rollout_tree.ts";
 export type { TokenOptions } from "../src/rollout/tokens/episode_writer.ts";

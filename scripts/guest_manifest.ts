@@ -5,7 +5,8 @@ import { replyGradingOf } from "../src/rewards/reply_grader.ts";
 import { REPLY_GRADERS } from "../src/rewards/reply_graders.ts";
 
 /**
- * Writes `src/sandbox/image/guest_manifest.ts`, the files that run in a sandbox, and
+ * Writes `src/sandbox/image/guest_manifest.ts`, the files that run in a sandbox,
+ * `src/sandbox/image/shell/shell_sources.ts`, the files that make the shell, and
  * `src/rewards/worker/grader_files.ts`, the files that run in a grader worker. They are found by following the
  * imports of the programs that start there. The texts are imported, and not read when a worker starts, so that they
  * are part of the package wherever it is installed, and need no permission.
@@ -13,7 +14,11 @@ import { REPLY_GRADERS } from "../src/rewards/reply_graders.ts";
 
 const SRC = fileURLToPath(new URL("../src", import.meta.url));
 const MANIFEST = "sandbox/image/guest_manifest.ts";
+const SHELL_SOURCES = "sandbox/image/shell/shell_sources.ts";
 const GRADER_MANIFEST = "rewards/worker/grader_files.ts";
+
+const HEADER =
+  "// Written by `deno task guest-manifest`, which follows the imports of the files. Do not edit.";
 
 /** Files that are bundled with a package into one module when an image is built. */
 const BUNDLED = ["sandbox/guest/shell/engine.ts", "sandbox/guest/shell/zlib.ts"];
@@ -21,13 +26,16 @@ const BUNDLED = ["sandbox/guest/shell/engine.ts", "sandbox/guest/shell/zlib.ts"]
 /** The module of the shell that it imports when it needs it. */
 const LOADED_LATER = "sandbox/guest/shell/rare_commands.ts";
 
+/** The folder of the modules that bundle the shell and its engine, their entry, and a list that they read. */
+const SHELL_BUILD = "sandbox/image/shell/";
+const SHELL_BUNDLE = `${SHELL_BUILD}shell_bundle.ts`;
+const REPLACED = "sandbox/guest/shell/replaced_commands.ts";
+
 /** Returns the text of the manifest for the files as they are now. */
 export function guestManifest(): string {
   const supervisor = filesOf("sandbox/guest/supervisor/supervisor.ts");
   const worker = filesOf("sandbox/guest/worker.ts");
-  const shell = filesOf("sandbox/guest/shell/shell.ts", filesOf(LOADED_LATER))
-    .filter((path) => !worker.includes(path));
-  const paths = [...new Set([...supervisor, ...worker, ...shell, ...BUNDLED])].toSorted();
+  const paths = [...new Set([...supervisor, ...worker])].toSorted();
   return [
     ...importLines(paths, MANIFEST),
     "/** Texts of the guest's files by name, each after those that it imports. */",
@@ -37,9 +45,24 @@ export function guestManifest(): string {
     "",
     ...declaration("WORKER_FILES", "Files of an interpreter's worker.", worker),
     "",
-    ...declaration("SHELL_FILES", "Files of the shell that the worker has not.", shell),
-    "",
-    ...declaration("SHELL_ENGINE_FILES", "Files that are bundled into the shell's engine.", BUNDLED),
+  ].join("\n");
+}
+
+/** Returns the text of the module with the sources of the shell and its build, for the files as they are now. */
+export function shellSources(): string {
+  const worker = filesOf("sandbox/guest/worker.ts");
+  const shell = filesOf("sandbox/guest/shell/shell.ts", filesOf(LOADED_LATER))
+    .filter((path) => !worker.includes(path));
+  const build = filesOf(SHELL_BUNDLE).filter((path) => path.startsWith(SHELL_BUILD) || path === REPLACED);
+  const paths = [...shell, ...BUNDLED, ...build].toSorted();
+  requireDistinctNames(paths);
+  return [
+    HEADER,
+    ...paths.map((path) =>
+      `export { default as ${nameOf(path)} } from "${
+        specifierOf(path, SHELL_SOURCES)
+      }" with { type: "text" };`
+    ),
     "",
   ].join("\n");
 }
@@ -65,7 +88,7 @@ function graderFiles(): string[] {
 function importLines(paths: readonly string[], manifest: string): string[] {
   requireDistinctNames(paths);
   return [
-    "// Written by `deno task guest-manifest`, which follows the imports of the files. Do not edit.",
+    HEADER,
     ...paths.map((path) =>
       `import ${identifierOf(path)} from "${specifierOf(path, manifest)}" with { type: "text" };`
     ),
@@ -121,5 +144,6 @@ function declaration(name: string, doc: string, paths: readonly string[], type =
 
 if (import.meta.main) {
   Deno.writeTextFileSync(join(SRC, MANIFEST), guestManifest());
+  Deno.writeTextFileSync(join(SRC, SHELL_SOURCES), shellSources());
   Deno.writeTextFileSync(join(SRC, GRADER_MANIFEST), graderManifest());
 }

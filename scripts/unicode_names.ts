@@ -1,7 +1,7 @@
 /** Writes the names of Unicode's characters, as the interpreter's `unicodedata` has them, for `\N{…}` in calls. */
 import { loadProfile, SandboxPool } from "../mod/sandbox.ts";
 
-const TARGET = new URL("../src/tools/parsers/unicode_names.json", import.meta.url);
+const TARGET = new URL("../src/tools/parsers/python/unicode_names.json", import.meta.url);
 
 /** One line per character: the distance from the character before it and the name. Names with a number are left out. */
 const PACK = `

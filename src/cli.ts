@@ -2,7 +2,7 @@
  * The command `paddock`. This module imports no package: Deno downloads what a program imports before it runs, and prints
  * a line for each package. Here the first start downloads the packages by a step of its own, which prints one line.
  */
-import { keepHangupIgnored } from "./cli/hangup.ts";
+import { keepHangupIgnored } from "./cli/process/hangup.ts";
 
 /** Folder in Deno's cache with a file for each lock file whose packages were downloaded. */
 const MARKS = "paddock_packages";
@@ -93,8 +93,8 @@ async function runDownload(folder: string, ignoresHangup: boolean): Promise<void
 
 /** Calls `onEnd` when npx has ended that runs this process, as the command line does later. */
 async function watchOwnNpx(ignoresHangup: boolean, onEnd: () => void): Promise<Disposable | undefined> {
-  const path = "./cli/parent_process.ts";
-  const { findNpx, watchNpx } = await load<typeof import("./cli/parent_process.ts")>(path);
+  const path = "./cli/process/parent_process.ts";
+  const { findNpx, watchNpx } = await load<typeof import("./cli/process/parent_process.ts")>(path);
   const npx = findNpx({ ignoresHangup });
   return npx === undefined || npx.hasNohup ? undefined : watchNpx(npx, onEnd);
 }

@@ -66,7 +66,7 @@ export async function forkEpisode<Part extends AsyncDisposable>(
   throw failed.reason;
 }
 
-/** Returns the seed of a copy: its own, or that of the original unless it has other random numbers. */
+/** Returns the seed of a copy: its own, or the seed of the original unless the copy has other random numbers. */
 export function seedOfCopy(
   seed: number | undefined,
   { reseed = false, seed: own }: EpisodeCopyOptions = {},

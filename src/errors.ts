@@ -1,23 +1,24 @@
 /**
  * Failures, of which there are three kinds.
  *
- * 1. The model's code failed: no error. A program that raises, exits or exceeds a limit has a result whose `status` says
- *    so, and the episode continues.
- * 2. A boundary failed: an {@linkcode EpisodeError}, with one class for each `boundary`. The episode records the error
- *    with its `cause` and ends; its siblings continue. {@linkcode attributeErrors} converts foreign errors where the
- *    boundary is crossed. A score that could not be computed is `null`.
+ * 1. The model's code failed: no error. A program that raises, exits or exceeds a limit has a result whose `status`
+ * says so, and the episode continues.
+ * 2. A boundary failed: an {@linkcode EpisodeError}, with a class for each `boundary`. The episode records the error
+ * with the `cause` and ends; sibling episodes continue. {@linkcode attributeErrors} converts foreign errors where the
+ * boundary is crossed. A score that could not be computed is `null`.
  * 3. The caller is wrong: a `TypeError`, `RangeError` or `SyntaxError` before anything starts.
  *
- * Of the third kind are {@linkcode ArgumentTypeError} and {@linkcode ArgumentRangeError}, for options that a request may
- * also have sent. Calls of a session throw a {@linkcode GuestFileError} or {@linkcode CheckpointError}, which have a
- * `code`, or a {@linkcode SessionClosedError}.
+ * Of the third kind are {@linkcode ArgumentTypeError} and {@linkcode ArgumentRangeError}, for options that a request
+ * may also have sent. Calls of a session throw a {@linkcode GuestFileError} or {@linkcode CheckpointError}, which have
+ * a `code`, or a {@linkcode SessionClosedError}.
  *
- * Code decides by class or `code`, never by the text of a message. `src/wire/error_codes.ts` maps codes to HTTP statuses.
+ * Code decides by class or `code`, never by the text of a message. `src/wire/error_codes.ts` maps codes to HTTP
+ * statuses.
  *
  * @module
  */
 
-/** An error at a boundary of an episode. It is recorded on the episode and never fails sibling episodes. */
+/** An error at a boundary of an episode, which is recorded on the episode and never fails sibling episodes. */
 export abstract class EpisodeError extends Error {
   /** The boundary that failed, as written in trajectories. */
   abstract readonly boundary:
@@ -45,8 +46,8 @@ export class SandboxError extends EpisodeError {
 }
 
 /**
- * The error of a session whose node has stopped or cannot be reached. Whether a call that was running has had an effect
- * is unknown, and the session's state is lost.
+ * The error of a session on a node that has stopped or cannot be reached. Whether a call that was running has had an
+ * effect is unknown, and the session's state is lost.
  */
 export class SandboxLostError extends SandboxError {}
 
@@ -67,9 +68,9 @@ export class ToolError extends EpisodeError {
 }
 
 /**
- * The reason a policy could not reply: its server `refused` the request, was `unreachable`, was `unavailable`
- * (overloaded or failing), exceeded the `timeout`, sent a malformed response (`bad_answer`), or `aborted` its
- * reply; or the prompt exceeds the context of the model (`context_overflow`).
+ * The reason a policy could not reply: the server `refused` the request, was `unreachable`, was `unavailable`
+ * (overloaded or failing), exceeded the `timeout`, sent a malformed response (`bad_answer`), or `aborted` the reply;
+ * or the prompt exceeds the context of the model (`context_overflow`).
  */
 export type PolicyFault =
   | "refused"
@@ -85,7 +86,7 @@ export class PolicyError extends EpisodeError {
   override readonly boundary = "policy";
   /** The reason, if the policy uses a server. */
   readonly fault: PolicyFault | undefined;
-  /** HTTP status of the server's response, if there was one. */
+  /** HTTP status of the server's response, if any. */
   readonly status: number | undefined;
   /** Milliseconds after which the server takes the request, if the response said so. */
   readonly retryAfterMs: number | undefined;
@@ -119,8 +120,8 @@ export class UserError extends EpisodeError {
 }
 
 /**
- * The error of an env that behaves differently on replay, so that a saved episode cannot be resumed, whose episode is
- * too long to be saved, or whose transform in a file failed.
+ * The error of an env that behaves differently on replay, so that a saved episode cannot be resumed, of an episode
+ * that is too long to be saved, or of a transform in a file that failed.
  */
 export class EnvError extends EpisodeError {
   override readonly boundary = "env";
@@ -164,7 +165,7 @@ export function isArgumentError(error: unknown): error is ArgumentTypeError | Ar
   return error instanceof ArgumentTypeError || error instanceof ArgumentRangeError;
 }
 
-/** A session was used after it was disposed, or after its lease had ended. */
+/** A session was used after disposal, or after the lease had ended. */
 export class SessionClosedError extends Error {
   override readonly name = "SessionClosedError";
   readonly code = "session_closed";
@@ -174,7 +175,7 @@ export class SessionClosedError extends Error {
 export type WaitingExecErrorCode = "exec_waiting" | "exec_not_waiting";
 
 /**
- * A session was used while its exec waits for the answer to a call (`exec_waiting`), or an answer came for a call that
+ * A session was used while an exec waits for the answer to a call (`exec_waiting`), or an answer came for a call that
  * does not wait (`exec_not_waiting`). The session is unchanged.
  */
 export class WaitingExecError extends Error {
@@ -197,9 +198,9 @@ export const GUEST_FILE_ERROR_CODES = [
 ] as const;
 
 /**
- * Why the guest did not read or write a file: there is no file at the path (`file_not_found`), it is no plain file
- * or cannot be read (`file_unreadable`), or it cannot be written (`file_unwritable`). Of an absolute path, a directory
- * has `file_is_directory`, and a file whose mode forbids the access `file_forbidden`.
+ * Why the guest did not read or write a file: there is no file at the path (`file_not_found`), the path is no plain
+ * file or cannot be read (`file_unreadable`), or cannot be written (`file_unwritable`). Of an absolute path, a
+ * directory has `file_is_directory`, and a file whose mode forbids the access `file_forbidden`.
  */
 export type GuestFileErrorCode = (typeof GUEST_FILE_ERROR_CODES)[number];
 
@@ -229,13 +230,16 @@ export const CHECKPOINT_ERROR_CODES = [
 
 /**
  * Why a checkpoint was not made or restored: the session has a part that no checkpoint has (`checkpoint_refused`),
- * another host or another key signed it (`checkpoint_foreign`), its bytes were changed (`checkpoint_damaged`) or its
- * end is missing (`checkpoint_truncated`), another version wrote it (`checkpoint_other_format`), it is bound to another
- * base image, profile or owner, or its state exceeds the limits of the profile (`checkpoint_too_large`).
+ * another host or another key signed it (`checkpoint_foreign`), bytes were changed (`checkpoint_damaged`) or the end
+ * is missing (`checkpoint_truncated`), another version wrote the checkpoint (`checkpoint_other_format`), the
+ * checkpoint is bound to another base image, profile or owner, or the state exceeds the limits of the profile
+ * (`checkpoint_too_large`).
  */
 export type CheckpointErrorCode = (typeof CHECKPOINT_ERROR_CODES)[number];
 
-/** A checkpoint could not be made or restored. Nothing of it has run. The message may be shown to the caller. */
+/**
+ * A checkpoint could not be made or restored. Nothing of the state has run. The message may be shown to the caller.
+ */
 export class CheckpointError extends Error {
   override readonly name = "CheckpointError";
   readonly code: CheckpointErrorCode;
@@ -246,22 +250,22 @@ export class CheckpointError extends Error {
   }
 }
 
-/** Returns the message of an error, or its name if that is empty; the text of any other thrown value. */
+/** Returns the message of an error, or the name for an empty message; the text of any other thrown value. */
 export function errorMessage(error: unknown): string {
   try {
     return error instanceof Error ? `${error.message || error.name}` : String(error);
-  } catch { // a foreign value can throw while it is converted
+  } catch { // a foreign value can throw during the conversion
     return "an error that has no text";
   }
 }
 
 /** Options of {@linkcode attributeErrors}. */
 export interface BoundaryOptions {
-  /** The class of the boundary; other errors are wrapped in it. */
+  /** The class of the boundary, in which other errors are wrapped. */
   error: new (message: string, options: ErrorOptions) => EpisodeError;
   /** The start of the error message: `Cannot acquire session`. */
   failure: string;
-  /** Once it is aborted, every error is taken as the cancellation and rethrown unchanged. */
+  /** Once aborted, every error is taken as the cancellation and rethrown unchanged. */
   signal?: AbortSignal | undefined;
 }
 

@@ -7,12 +7,13 @@ import { ArgumentTypeError } from "./errors.ts";
  * it compiles.
  *
  * @param action What is refused, such as `create ToolTransform`.
+ * @param known Each name of the options' type: TypeScript refuses a list that lacks a name.
  * @throws {TypeError} that names the known options, and the nearest.
  */
-export function requireKnownOptions(
+export function requireKnownOptions<Options extends object>(
   action: string,
-  options: object,
-  known: Readonly<Record<string, true>>,
+  options: Options,
+  known: Readonly<Record<keyof NoInfer<Options>, true>>,
 ): void {
   const unknown = Object.keys(options).filter((name) => !Object.hasOwn(known, name));
   const [first] = unknown;

@@ -4,7 +4,7 @@ import * as z from "zod";
 type Issue = z.core.$ZodRawIssue;
 
 /**
- * Lets messages of zod schemas that have none of their own be those of {@linkcode describeIssue}, until the result is
+ * Lets messages of zod schemas that have none of their own come from {@linkcode describeIssue}, until the result is
  * disposed. It is for the command line: a program that uses Paddock shares zod with it.
  */
 export function useOwnWords(): Disposable {

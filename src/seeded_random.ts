@@ -37,7 +37,7 @@ export function randomSeed(): number {
   return crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
 }
 
-/** Returns 32 bits that depend on every bit of both numbers. The final mixing step is that of MurmurHash3. */
+/** Returns 32 bits that depend on every bit of both numbers. The final mixing step comes from MurmurHash3. */
 function mix(seed: number, part: number): number {
   if (!Number.isSafeInteger(seed)) {
     throw new ArgumentRangeError(`Cannot seed as 'seed' must be a safe integer: current value is ${seed}`);

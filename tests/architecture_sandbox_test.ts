@@ -13,6 +13,7 @@ const LAYERS = [
   "users",
   "sandbox",
   "tools",
+  "families",
   "rewards",
   "envs",
   "transforms",

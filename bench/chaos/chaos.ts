@@ -86,14 +86,14 @@ async function loadSession(url: string, tally: Tally, goOn: () => boolean): Prom
 }
 
 /** Result of {@linkcode killAtRandom}. */
-interface Killed {
+export interface Killed {
   kills: number;
   /** Ids of all child processes that were found. */
   readonly seen: Set<number>;
 }
 
 /** Kills children of a process, one at a time, after random pauses up to `pauseMs`. */
-async function killAtRandom(
+export async function killAtRandom(
   parent: number,
   options: { goOn: (kills: number) => boolean; pauseMs: number },
 ): Promise<Killed> {

@@ -3,6 +3,7 @@ import type { Row } from "../row.ts";
 import type { BenchSetup } from "../sandbox_rows.ts";
 import { runChaos } from "./chaos.ts";
 import { disconnectReleaseMs } from "./leaver.ts";
+import { runLifecycle } from "./lifecycle.ts";
 
 const CHAOS_MS = 60_000;
 const PAUSE_MS = 1_000;
@@ -27,6 +28,53 @@ export async function chaosRows(setup: BenchSetup): Promise<Row[]> {
       value: await disconnectReleaseMs({ runs: 9, cacheDir }),
       unit: "ms",
       bound: RELEASE_MS,
+    },
+  ];
+}
+
+/** Leases of the measurement, and leases of each of its servers. */
+const LEASES = 100_000;
+const LEASES_PER_SERVER = 20_000;
+const LIFECYCLE_PAUSE_MS = 20_000;
+/** Maximum growth of the memory of a server and its sandboxes. */
+const GROWTH = 1.1;
+
+/** Counts what goes wrong in the lives of sessions: programs of all endings, killed sandboxes and killed servers. */
+export async function lifecycleRows({ cacheDir, effort }: BenchSetup): Promise<Row[]> {
+  const report = await runLifecycle({
+    leases: LEASES * effort,
+    leasesPerServer: LEASES_PER_SERVER,
+    pauseMs: LIFECYCLE_PAUSE_MS,
+    cacheDir,
+  });
+  const { right, lost, cut, failedStarts, wrong, sandboxKills, serverKills, orphans, growth } = report;
+  return [
+    {
+      what: `lifecycle: right leases, ${sandboxKills} sandboxes and ${serverKills} servers killed meanwhile`,
+      value: right,
+      unit: "calls",
+      bound: LEASES * effort - sandboxKills - cut,
+    },
+    {
+      what: `lifecycle: failed starts${firstOf(failedStarts)}`,
+      value: failedStarts.length,
+      unit: "errors",
+      bound: 0,
+    },
+    { what: `lifecycle: wrong results${firstOf(wrong)}`, value: wrong.length, unit: "errors", bound: 0 },
+    {
+      what: "lifecycle: leases that report a lost sandbox",
+      value: lost,
+      unit: "errors",
+      bound: sandboxKills,
+    },
+    { what: "lifecycle: requests open at the kill of a server", value: cut, unit: "errors" },
+    { what: "lifecycle: processes that outlive their server", value: orphans, unit: "errors", bound: 0 },
+    {
+      what: "lifecycle: growth of the last server's memory",
+      value: (growth - 1) * 100,
+      unit: "%",
+      bound: (GROWTH - 1) * 100,
     },
   ];
 }

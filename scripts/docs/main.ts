@@ -77,7 +77,7 @@ async function copyAssets(target: string): Promise<void> {
   await Deno.mkdir(target, { recursive: true });
   for (const folder of [join(FOLDER, "assets"), join(ROOT, "docs")]) {
     for await (const { name, isFile } of Deno.readDir(folder)) {
-      if (isFile && /\.(?:css|js|svg)$/.test(name)) {
+      if (isFile && /\.(?:css|js|png|svg)$/.test(name)) {
         await Deno.copyFile(join(folder, name), join(target, name));
       }
     }

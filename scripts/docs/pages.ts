@@ -54,7 +54,7 @@ export async function collectPages(
     for (const link of fileLinks(page.markdown)) {
       const [path = "", anchor] = decodeURI(link).split("#");
       const target = page.source === undefined ? path : normalize(join(dirname(page.source), path));
-      if (target.endsWith(".svg")) {
+      if (/\.(?:png|svg)$/.test(target)) {
         links[decodeURI(link)] = `assets/${target.split("/").at(-1)}`;
         continue;
       }

@@ -4,13 +4,15 @@ import exportsOf from "../../deno.json" with { type: "json" };
 import { paddockCommand } from "../../src/cli/commands.ts";
 import { type Io, withIo } from "../../src/cli/io.ts";
 import { served } from "../../tests/server/served.ts";
+import { factsPage } from "./facts.ts";
 import { fileSchema, type JsonSchema } from "./schemas.ts";
 
 /** Returns the Markdown of the generated pages, by their slugs. */
 export async function referencePages(): Promise<Record<string, string>> {
-  const [commands, http, profile, ...rows] = await Promise.all([
+  const [commands, http, facts, profile, ...rows] = await Promise.all([
     commandsPage(),
     httpPage(),
+    factsPage(),
     fileSchema("profile"),
     fileSchema("task"),
     fileSchema("episode"),
@@ -19,6 +21,7 @@ export async function referencePages(): Promise<Record<string, string>> {
   return {
     "reference/commands": commands,
     "reference/http": http,
+    "reference/facts": facts,
     "reference/typescript": typescriptPage(),
     "reference/profile": schemaPage("Profile files", PROFILE, [profile]),
     "reference/config": schemaPage("Configuration file", CONFIG, [config]),

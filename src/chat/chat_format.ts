@@ -275,7 +275,12 @@ export type RenderChatOptions = ChatFormatOptions & Omit<RenderOptions, "marks">
  * @throws {SyntaxError} if the template is not valid Jinja.
  */
 export function renderChat(messages: Iterable<Message>, options: RenderChatOptions): string {
-  requireKnownOptions("call renderChat", options, RENDER_CHAT_OPTIONS);
+  requireKnownOptions("call renderChat", options, {
+    ...CHAT_FORMAT_OPTIONS,
+    addGenerationPrompt: true,
+    tools: true,
+    time: true,
+  });
   return new ChatFormat(pickKnownOptions(options, CHAT_FORMAT_OPTIONS)).render(messages, options);
 }
 
@@ -288,12 +293,4 @@ export const CHAT_FORMAT_OPTIONS: Readonly<Record<keyof ChatFormatOptions, true>
   chatTemplate: true,
   family: true,
   tokenizer: true,
-};
-
-/** Names of the options of {@linkcode renderChat}. */
-const RENDER_CHAT_OPTIONS: Readonly<Record<keyof RenderChatOptions, true>> = {
-  ...CHAT_FORMAT_OPTIONS,
-  addGenerationPrompt: true,
-  tools: true,
-  time: true,
 };

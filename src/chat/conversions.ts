@@ -147,7 +147,7 @@ export function textToTokens(
   tokenizer: Tokenizer,
   options: TextToTokensOptions = {},
 ): ChatTokens {
-  requireKnownOptions("call textToTokens", options, TEXT_TO_TOKENS_OPTIONS);
+  requireKnownOptions("call textToTokens", options, { padding: true });
   if (options.padding) throw new RangeError("Padding is not yet supported: leave 'padding' out");
   const { full } = text;
   const prompt = text.prompt === undefined ? undefined : tokenizer.encode(text.prompt);
@@ -199,7 +199,12 @@ export interface FromTextOptions extends ChooseTemplateOptions {
  * @throws {RangeError} if there is no template of that name.
  */
 export function fromText(text: string, options: FromTextOptions = {}): History {
-  requireKnownOptions("call fromText", options, OPTIONS);
+  requireKnownOptions("call fromText", options, {
+    templates: true,
+    chatTemplate: true,
+    family: true,
+    tokenizer: true,
+  });
   const { templates = new ChatTemplates(), tokenizer, chatTemplate } = options;
   const isDefault = tokenizer === undefined && chatTemplate === undefined && options.family === undefined;
   const template = templates.choose(isDefault ? { family: "chatml" } : options);
@@ -221,16 +226,3 @@ export function parseRenderedChat(
   if (inverseParser !== undefined) return History.fromChats(inverseParser(text, tokens));
   throw new TypeError(`Cannot parse text as chat template '${name}' must have an inverse parser: found none`);
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof FromTextOptions, true>> = {
-  templates: true,
-  chatTemplate: true,
-  family: true,
-  tokenizer: true,
-};
-
-/** Names of the options of {@linkcode textToTokens}. */
-const TEXT_TO_TOKENS_OPTIONS: Readonly<Record<keyof TextToTokensOptions, true>> = {
-  padding: true,
-};

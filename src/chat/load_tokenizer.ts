@@ -70,7 +70,7 @@ export async function loadTokenizer(
   directory: string | URL,
   options: LoadTokenizerOptions = {},
 ): Promise<Tokenizer> {
-  requireKnownOptions("call loadTokenizer", options, OPTIONS);
+  requireKnownOptions("call loadTokenizer", options, { name: true });
   const root = `${directory instanceof URL ? decodeURIComponent(directory.pathname) : directory}`
     .replace(/\/+$/, "");
   const json = await readJson(`${root}/tokenizer.json`, modelSchema);
@@ -217,8 +217,3 @@ function strictEncoder(options: StrictEncoderOptions): (text: string) => number[
 function sortByLength(controls: ReadonlyMap<string, number>): string[] {
   return [...controls.keys()].sort((a, b) => b.length - a.length);
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof LoadTokenizerOptions, true>> = {
-  name: true,
-};

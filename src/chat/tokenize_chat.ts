@@ -16,7 +16,7 @@ export interface TokenizedChat {
  *
  * The assistant's part is the part that the template marks with `{% generation %}`, or else the contents of
  * the assistant's messages. Each segment of text is encoded separately, so that no token belongs to two segments. The ids
- * equal those of the full text, except where the tokenizer would merge characters across the border of a
+ * equal the ids of the full text, except where the tokenizer would merge characters across the border of a
  * turn.
  *
  * @example
@@ -37,7 +37,7 @@ export function tokenizeChat(
   format: ChatFormat,
   options: Omit<RenderOptions, "marks"> = {},
 ): TokenizedChat {
-  requireKnownOptions("call tokenizeChat", options, OPTIONS);
+  requireKnownOptions("call tokenizeChat", options, { addGenerationPrompt: true, tools: true, time: true });
   const { tokenizer } = format;
   if (tokenizer === undefined) {
     throw new TypeError("Cannot tokenize chat as the format must have a tokenizer: found none");
@@ -135,10 +135,3 @@ function unusedMarks(chat: unknown): GenerationMarks {
     "Cannot mark the assistant's part as two private-use characters must be unused: the chat uses all",
   );
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof (Omit<RenderOptions, "marks">), true>> = {
-  addGenerationPrompt: true,
-  tools: true,
-  time: true,
-};

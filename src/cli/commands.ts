@@ -3,17 +3,17 @@
  */
 import type { Command } from "commander";
 import { cacheCommand } from "./cache/cache_command.ts";
-import { checkTokensCommand } from "./check_tokens.ts";
+import { checkTokensCommand } from "./commands/check_tokens.ts";
 import { clusterCommand } from "./cluster/cluster_command.ts";
-import { compareCommand } from "./compare.ts";
+import { compareCommand } from "./commands/compare.ts";
 import { completionCommand } from "./completion/completion_command.ts";
 import { doctorCommand } from "./doctor.ts";
 import { execCommand } from "./exec.ts";
 import { gatewayCommand } from "./gateway/gateway_command.ts";
-import { gradeCommand } from "./grade.ts";
+import { gradeCommand } from "./commands/grade.ts";
 import { initCommand } from "./init/init_command.ts";
 import type { Io } from "./io.ts";
-import { mcpCommand } from "./mcp.ts";
+import { mcpCommand } from "./commands/mcp.ts";
 import { packagesCommand } from "./packages/packages_command.ts";
 import { makePaddock, runPaddock } from "./paddock.ts";
 import { replCommand } from "./repl.ts";
@@ -22,7 +22,7 @@ import { rolloutCommand } from "./rollout/rollout_command.ts";
 import { serveCommand } from "./serve.ts";
 import { sessionCommand } from "./session.ts";
 import { templatesCommand } from "./templates/templates_command.ts";
-import { viewCommand } from "./view.ts";
+import { viewCommand } from "./commands/view.ts";
 
 /** Returns the `paddock` command with all subcommands. */
 export function paddockCommand(): Command {

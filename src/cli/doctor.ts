@@ -17,8 +17,8 @@ import type { Profile } from "../sandbox/profile/profile.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
 import { DENO_NEEDED, DENO_VERSION, PADDOCK_VERSION } from "../version.ts";
 import { EXIT, runCommand } from "./run_command.ts";
-import { type DoctorAttempt, runAttempts, toAttemptProfile } from "./doctor_attempts.ts";
-import { type HostSetting, inspectHost } from "./doctor_host.ts";
+import { type DoctorAttempt, runAttempts, toAttemptProfile } from "./doctor/doctor_attempts.ts";
+import { type HostSetting, inspectHost } from "./doctor/doctor_host.ts";
 import { currentIo } from "./io.ts";
 import { wantsColour, writeText } from "./output.ts";
 import {

@@ -1,10 +1,10 @@
 /** The process of the command line. The process loads only the module of the running command. */
 import type { Command } from "commander";
 import { fileURLToPath } from "node:url";
-import { keepHangupIgnored } from "./hangup.ts";
+import { keepHangupIgnored } from "./process/hangup.ts";
 import { processIo } from "./io.ts";
 import { makePaddock, runPaddock } from "./paddock.ts";
-import { excludeLoopback } from "./proxy.ts";
+import { excludeLoopback } from "./process/proxy.ts";
 
 /** Loads commands by their names. `completion` and `help` are missing, as they need all commands. */
 const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
@@ -18,18 +18,20 @@ const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
   cluster: async () =>
     (await load<typeof import("./cluster/cluster_command.ts")>("./cluster/cluster_command.ts"))
       .clusterCommand(),
-  mcp: async () => (await load<typeof import("./mcp.ts")>("./mcp.ts")).mcpCommand(),
+  mcp: async () => (await load<typeof import("./commands/mcp.ts")>("./commands/mcp.ts")).mcpCommand(),
   rollout: async () =>
     (await load<typeof import("./rollout/rollout_command.ts")>("./rollout/rollout_command.ts"))
       .rolloutCommand(),
   "check-tokens": async () =>
-    (await load<typeof import("./check_tokens.ts")>("./check_tokens.ts")).checkTokensCommand(),
+    (await load<typeof import("./commands/check_tokens.ts")>("./commands/check_tokens.ts"))
+      .checkTokensCommand(),
   templates: async () =>
     (await load<typeof import("./templates/templates_command.ts")>("./templates/templates_command.ts"))
       .templatesCommand(),
-  grade: async () => (await load<typeof import("./grade.ts")>("./grade.ts")).gradeCommand(),
-  view: async () => (await load<typeof import("./view.ts")>("./view.ts")).viewCommand(),
-  compare: async () => (await load<typeof import("./compare.ts")>("./compare.ts")).compareCommand(),
+  grade: async () => (await load<typeof import("./commands/grade.ts")>("./commands/grade.ts")).gradeCommand(),
+  view: async () => (await load<typeof import("./commands/view.ts")>("./commands/view.ts")).viewCommand(),
+  compare: async () =>
+    (await load<typeof import("./commands/compare.ts")>("./commands/compare.ts")).compareCommand(),
   replay: async () =>
     (await load<typeof import("./replay/replay_command.ts")>("./replay/replay_command.ts")).replayCommand(),
   init: async () =>

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from "commander";
-import { checkEvery, MAX_EVERY_SECONDS } from "../sandbox/exec_check.ts";
+import { checkEvery, MAX_EVERY_SECONDS } from "../sandbox/exec/exec_check.ts";
 import type { CheckpointEvery } from "../sandbox/contract/checkpoint.ts";
 import { UsageError } from "./cli_errors.ts";
 

@@ -5,8 +5,8 @@ import { UnavailableError, UnwrittenError, UsageError } from "./cli_errors.ts";
 import { currentIo, type Io, type TextSink } from "./io.ts";
 import { escapeControls } from "../terminal_text.ts";
 import { writeText } from "./output.ts";
-import { isHangupIgnored } from "./hangup.ts";
-import { findNpx, watchNpx } from "./parent_process.ts";
+import { isHangupIgnored } from "./process/hangup.ts";
+import { findNpx, watchNpx } from "./process/parent_process.ts";
 
 /** Runs a command until its end or an interrupt, and sets the exit code from the result or the error. */
 export async function runCommand(work: (signal: AbortSignal) => Promise<number>): Promise<void> {

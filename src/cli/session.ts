@@ -9,8 +9,8 @@ import {
   type SandboxFlags,
   startSandbox,
 } from "./sandbox_options.ts";
-import { SessionBranches } from "./session_branches.ts";
-import { respondToLine } from "./session_protocol.ts";
+import { SessionBranches } from "./session/session_branches.ts";
+import { respondToLine } from "./session/session_protocol.ts";
 import { printHint, writeText } from "./output.ts";
 import { parseCheckpointEvery, parseWholeNumber } from "./options.ts";
 import type { CheckpointEvery } from "../sandbox/contract/checkpoint.ts";

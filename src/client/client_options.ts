@@ -23,13 +23,13 @@ export interface ServerApiOptions {
    */
   retries?: number | undefined;
   /**
-   * Milliseconds before the first retry. The delay doubles with each further one.
+   * Milliseconds before the first retry. The delay doubles with each further retry.
    *
    * @default 250
    */
   backoffMs?: number | undefined;
   /**
-   * Timeout of a response in milliseconds, in addition to the timeout of its program.
+   * Timeout of a response in milliseconds, in addition to the timeout of the program.
    *
    * @default 300_000
    */
@@ -43,16 +43,16 @@ export interface ServerApiOptions {
 }
 
 /**
- * A function of this process that the programs of a session of a server may call. A `HostTool` is one whose parameters
- * are a zod object.
+ * A function of this process that the programs of a session of a server may call. A `HostTool` is such a function
+ * whose parameters are a zod object.
  */
 export interface ClientTool {
   /** Name of the function in `paddock.tools`: a Python identifier. */
   readonly name: string;
   readonly description: string;
   /**
-   * Schema of the arguments, as a zod object or a JSON Schema. The server checks types, sizes and enumerations; formats
-   * and patterns of a zod object are checked here.
+   * Schema of the arguments, as a zod object or a JSON Schema. The server checks types, sizes and enumerations;
+   * formats and patterns of a zod object are checked here.
    */
   readonly parameters: z.ZodObject | Readonly<Record<string, unknown>>;
   /**
@@ -63,7 +63,7 @@ export interface ClientTool {
   readonly timeoutMs?: number | undefined;
   /**
    * Runs a call. Calls of several threads run at the same time. The result is sent to the program as JSON; an error is
-   * raised in it. The signal aborts when the call has failed or its program has ended.
+   * raised in the program. The signal aborts when the call has failed or the program has ended.
    */
   run(args: Record<string, unknown>, context: HostToolContext): unknown;
 }
@@ -80,7 +80,7 @@ export interface RemoteTask {
   /** Further input of the grader, such as a program's tests. */
   readonly fields?: Readonly<Record<string, unknown>> | undefined;
   /**
-   * Group whose rewards are compared with each other.
+   * Group in which rewards are compared with each other.
    *
    * @default the samples of the task
    */
@@ -96,19 +96,20 @@ export interface RemoteRolloutOptions {
   /**
    * Sampling temperature.
    *
-   * @default that of the model server
+   * @default the model server's
    */
   readonly temperature?: number | undefined;
   /**
    * Maximum number of tokens of a reply.
    *
-   * @default that of the model server
+   * @default the model server's
    */
   readonly maxTokens?: number | undefined;
   readonly tasks: readonly RemoteTask[];
   /**
-   * Parts of a reply that run in an episode: Python blocks, tool calls, or nothing. In `rlm`, a recursive language model,
-   * code reads the task's field `context` and asks the policy; each question is an item of its own, with a `parent`.
+   * Parts of a reply that run in an episode: Python blocks, tool calls, or nothing. In `rlm`, a recursive language
+   * model, code reads the task's field `context` and asks the policy; each question is a separate item, with a
+   * `parent`.
    *
    * @default "python"
    */
@@ -116,20 +117,20 @@ export interface RemoteRolloutOptions {
   /** Tools of the server that may be called. */
   readonly tools?: readonly string[] | undefined;
   /**
-   * Who calls the tools: the model in its replies, the code of its Python blocks, or both.
+   * Who calls the tools: the model in replies, the code of Python blocks, or both.
    *
    * @default ["model"]
    */
   readonly toolCallers?: readonly ("model" | "code")[] | undefined;
   /**
-   * Where code finds its tools: as `paddock.tools.<name>`, also as functions, or also in a module for each prefix.
+   * Where code finds the tools: as `paddock.tools.<name>`, also as functions, or also in a module for each prefix.
    *
    * @default "tools"
    */
   readonly toolNames?: "tools" | "functions" | "modules" | undefined;
   /** Format of tool calls, as `--calls` of `paddock rollout`. */
   readonly calls?: string | undefined;
-  /** Grader of the server. Without it, episodes have no reward. */
+  /** Grader of the server. Without a grader, episodes have no reward. */
   readonly grader?: string | undefined;
   /** System message that is put before the query of each task. */
   readonly systemPrompt?: string | undefined;
@@ -140,7 +141,7 @@ export interface RemoteRolloutOptions {
    */
   readonly maxTurns?: number | undefined;
   /**
-   * Timeout of a block or a call, in milliseconds. In the env `rlm` the time of a block has that of its questions.
+   * Timeout of a block or a call, in milliseconds. In the env `rlm` the time of a block includes its questions.
    *
    * @default 10_000, or 600_000 in the env `rlm`
    */
@@ -192,19 +193,20 @@ export interface RemoteRolloutOptions {
    */
   readonly maxWaitingBytes?: number | undefined;
   /**
-   * Score of an episode that a limit of tokens cut off: by its grader, or `null`.
+   * Score of an episode that a limit of tokens cut off: by the grader, or `null`.
    *
    * @default "grade"
    */
   readonly cutScore?: "grade" | "none" | undefined;
   /**
-   * Method of the advantages of each group, and its options.
+   * Method of the advantages of each group, and the method's options.
    *
    * @default { method: "grpo" }
    */
   readonly advantages?: Omit<AdvantagesOptions, "groups"> | undefined;
   /**
-   * True for rows with tokens, loss masks and log-probabilities in place of trajectories. The server needs a tokenizer.
+   * True for rows with tokens, loss masks and log-probabilities in place of trajectories. The server needs a
+   * tokenizer.
    *
    * @default false
    */
@@ -213,10 +215,10 @@ export interface RemoteRolloutOptions {
   readonly resumed?: readonly InteractionResult[] | undefined;
 }
 
-/** Advantage of one episode of a group. */
+/** Advantage of an episode of a group. */
 export interface RemoteAdvantage {
   readonly taskId: string;
-  /** Number of the episode among those of its task, from 1. */
+  /** Number of the episode among the episodes of the task, from 1. */
   readonly sample: number;
   readonly reward: number | null;
   /** `null` if the episode was not scored, which is not the same as 0. */
@@ -225,28 +227,34 @@ export interface RemoteAdvantage {
 
 /** Item of a rollout on a server. */
 export type RemoteRolloutItem =
-  /** Episode that has ended, or that was stopped before its end. It has a `row` with `tokens`, else a `trajectory`. */
+  /**
+   * Episode that has ended, or that was stopped before the end, with a `row` if there are tokens, else with a
+   * `trajectory`.
+   */
   | {
     readonly kind: "episode" | "partial";
     readonly group: string;
     readonly trajectory?: Trajectory;
     readonly row?: InteractionResult;
   }
-  /** Group whose episodes have all been yielded, with their advantages. */
+  /** Group of which all episodes have been yielded, with their advantages. */
   | { readonly kind: "group"; readonly group: string; readonly episodes: readonly RemoteAdvantage[] };
 
-/** A rollout that a server plays for this client. It begins when its first item is requested, and can be read once. */
+/**
+ * A rollout that a server plays for this client. The rollout begins when the first item is requested, and can be read
+ * once.
+ */
 export interface RemoteRollout extends AsyncIterable<RemoteRolloutItem> {
   /**
-   * Sets the version of the weights, which turns that begin later record. The rollout needs a `weightVersion` at its
-   * start. It waits until the rollout has begun. If all episodes have ended, it does nothing.
+   * Sets the version of the weights, which turns that begin later record. The rollout needs a `weightVersion` at the
+   * start. The call waits until the rollout has begun. If all episodes have ended, the call does nothing.
    *
    * @throws {RequestError} if the request fails.
    */
   setWeightVersion(version: number | string): Promise<void>;
   /**
-   * Stops the running episodes. With `partial` they are then among the items, which end. If all episodes have ended, it
-   * does nothing.
+   * Stops the running episodes. With `partial` they are then among the items, which end. If all episodes have ended,
+   * the call does nothing.
    *
    * @throws {RequestError} if the request fails.
    */
@@ -265,7 +273,7 @@ export interface RemoteRollout extends AsyncIterable<RemoteRolloutItem> {
 export interface RemoteLimits {
   /** Default and maximum of the timeout of a program, in milliseconds. */
   readonly timeoutMs?: number | undefined;
-  /** Memory of the interpreter and its program, in bytes. */
+  /** Memory of the interpreter and the program, in bytes. */
   readonly memoryBytes?: number | undefined;
 }
 
@@ -274,29 +282,34 @@ export interface RemoteSessionInfo {
   readonly id: string;
   readonly createdAt: string;
   readonly usedAt: string;
-  /** Number of programs and shell commands that it has run. */
+  /** Number of programs and shell commands that the session has run. */
   readonly execs: number;
-  /** Time at which it ends, if it has `ttlSeconds`. */
+  /** Time at which the session ends, if the session has `ttlSeconds`. */
   readonly expiresAt?: string | undefined;
   readonly limits?: RemoteLimits | undefined;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
-  /** The call that its program waits for, if it does. */
+  /** The call that the session's program waits for, if a program waits. */
   readonly waiting?: WaitingCall | undefined;
-  /** Why the server cannot continue it after a restart, if that is so. Its requests fail with this code. */
+  /**
+   * Why the server cannot continue the session after a restart, if that is so. Requests to the session fail with this
+   * code.
+   */
   readonly unusable?: CheckpointErrorCode | undefined;
 }
 
 /** A checkpoint that a server keeps for the client's token. `toBytes()` exports it. */
 export interface RemoteCheckpoint extends Checkpoint {
-  /** Time at which the server deletes it unless it is used before, in ISO 8601, when this object was made. */
+  /**
+   * Time at which the server deletes the checkpoint unless a use comes before, in ISO 8601, when this object was made.
+   */
   readonly expiresAt: string;
 }
 
-/** A file or folder of a session, as its programs report it. */
+/** A file or folder of a session, as programs of the session report the file. */
 export interface RemoteFile {
   /** Path relative to the working directory. */
   readonly path: string;
-  /** Size; 0 if it is not a file. */
+  /** Size; 0 for anything but a file. */
   readonly bytes: number;
   readonly type?: "file" | "directory" | "link" | "other" | undefined;
   /** Time of the last change in ISO 8601, by the session's clock. */
@@ -309,6 +322,6 @@ export interface RemoteFiles {
   listFiles(path?: string): Promise<RemoteFile[]>;
   /** Removes a file, or a folder, which must be empty unless `recursive`. */
   remove(path: string, options?: { recursive?: boolean }): Promise<void>;
-  /** Makes a folder and those above it. */
+  /** Makes a folder and the folders above. */
   makeDirectory(path: string): Promise<void>;
 }

@@ -7,7 +7,7 @@ export interface GatewayTask {
   readonly id: string;
   readonly query?: string | undefined;
   readonly answer?: string | number | undefined;
-  /** Id of the group whose rewards are compared. */
+  /** Id of the group in which rewards are compared. */
   readonly group?: string | undefined;
   /** Input of a grader, such as tests. */
   readonly fields?: Readonly<Record<string, unknown>> | undefined;
@@ -16,17 +16,17 @@ export interface GatewayTask {
 /** Options of {@linkcode RemoteGateway.open}. */
 export interface OpenGatewaySessionOptions {
   readonly task: GatewayTask;
-  /** Number of the session among those of its task. @default 1 */
+  /** Number of the session among the sessions of its task. @default 1 */
   readonly sample?: number | undefined;
   /** Parameters of sampling, with the names of the gateway's HTTP API. */
   readonly sampling?: Readonly<Record<string, unknown>> | undefined;
   /** Whose parameter counts if the session and the agent give one. @default "session" */
   readonly samplingFrom?: "session" | "request" | undefined;
-  /** `auto`: the model chooses its tools freely, whatever the agent demands. @default the demand is enforced */
+  /** `auto`: the model chooses tools freely, whatever the agent demands. @default the demand is enforced */
   readonly toolChoice?: "auto" | undefined;
-  /** What happens if the agent changes a message of the assistant. @default that of the gateway */
+  /** What happens if the agent changes a message of the assistant. @default the gateway's choice */
   readonly rewritten?: "branch" | "keep" | "refuse" | undefined;
-  /** Seconds without a request after which the session ends. @default those of the gateway */
+  /** Seconds without a request after which the session ends. @default the gateway's */
   readonly idleSeconds?: number | undefined;
   /** Sandbox that ends with the session. @default none */
   readonly sandbox?:
@@ -59,9 +59,9 @@ export interface GatewaySessionState {
   readonly output?: string | undefined;
 }
 
-/** Tests of what an agent left in its sandbox. */
+/** Tests of what an agent left in the sandbox. */
 export interface GatewayTests {
-  /** Python program. Its last value is the score; without a value, it passes with 1 if it raises nothing. */
+  /** Python program. The last value is the score; without a value, the score is 1 if the program raises nothing. */
   readonly code: string;
   /** Files that the program needs, by path. */
   readonly files?: Readonly<Record<string, Uint8Array | string>> | undefined;
@@ -83,9 +83,9 @@ export interface GatewaySessionHandle {
     options?: GatewayRequestOptions & { parts?: Readonly<Record<string, number | null>> | undefined },
   ): Promise<GatewaySessionState>;
   /**
-   * Ends the session with the score of a grader, of its last reply or of a file in its sandbox.
+   * Ends the session with the score of a grader, of the last reply or of a file in the sandbox.
    *
-   * @param grader name of the grader; default: the one with which the session was opened
+   * @param grader name of the grader; default: the grader with which the session was opened
    */
   grade(
     grader?: string,
@@ -95,15 +95,15 @@ export interface GatewaySessionHandle {
   test(tests: GatewayTests, options?: GatewayRequestOptions): Promise<GatewaySessionState>;
   /** Returns the state. */
   state(options?: GatewayRequestOptions): Promise<GatewaySessionState>;
-  /** Returns the rows for a trainer. Those of a session that has not ended have the status `aborted`. */
+  /** Returns the rows for a trainer. Rows of a session that has not ended have the status `aborted`. */
   rows(options?: GatewayRequestOptions): Promise<InteractionResult[]>;
   /** Opens copies, which know the turns so far, each with a copy of the sandbox. */
   fork(count: number, options?: GatewayRequestOptions): Promise<RemoteGatewaySession[]>;
-  /** Ends the session, unless it has ended, and frees its memory. A session that is gone is no error. */
+  /** Ends the session, if open, and frees the memory. A session that is gone is no error. */
   delete(options?: GatewayRequestOptions): Promise<void>;
 }
 
-/** One run of an agent. Its disposal deletes it: a session that has not ended is then aborted. */
+/** A run of an agent. Disposal deletes the session: a session that has not ended is then aborted. */
 export interface RemoteGatewaySession extends GatewaySessionHandle, AsyncDisposable {
   /** API key of the agent. */
   readonly key: string;
@@ -126,9 +126,9 @@ export interface GatewayRowsOptions extends GatewayRequestOptions {
 
 /** The gateway of a server, for the owner of its sessions. */
 export interface RemoteGateway {
-  /** Opens a session for one run of an agent. */
+  /** Opens a session for a run of an agent. */
   open(options: OpenGatewaySessionOptions): Promise<RemoteGatewaySession>;
-  /** Returns a session that is open, by its id, without a request. */
+  /** Returns a session that is open, by id, without a request. */
   attach(id: string): GatewaySessionHandle;
   /** Returns the states of the owner's sessions, oldest first. */
   sessions(options?: GatewayRequestOptions): Promise<GatewaySessionState[]>;
@@ -138,7 +138,7 @@ export interface RemoteGateway {
   rowsFor(trainer: "verl" | "trl", options?: GatewayRowsOptions): AsyncGenerator<Record<string, unknown>>;
   /** Holds back samples of the owner's sessions, and resolves when none runs any more. */
   pause(options?: GatewayRequestOptions): Promise<void>;
-  /** Lets samples go on. Later turns have the version, if one is given. */
+  /** Lets samples go on. Later turns have the version, if given. */
   resume(options?: GatewayRequestOptions & { policyVersion?: number | string | undefined }): Promise<void>;
   /** Returns the owner's numbers of sessions, turns, rows and bytes. */
   stats(options?: GatewayRequestOptions): Promise<{

@@ -21,19 +21,19 @@ export type PaddockClientOptions = ServerApiOptions;
 export interface RemoteExecOptions extends ProgramOptions, Pick<ExecOptions, "signal" | "onOutput"> {
   /** Makes the program's randomness reproducible. */
   seed?: number | undefined;
-  /** Limits of the program, within those of the server. */
+  /** Limits of the program, within the server's limits. */
   limits?: RemoteLimits | undefined;
 }
 /** Options of {@linkcode PaddockClient.acquire}. */
 export interface AcquireOptions {
   /** Makes the session's randomness reproducible. */
   seed?: number | undefined;
-  /** Checkpoint of this server with whose state the session starts. */
+  /** Checkpoint of this server. The session starts with the checkpoint's state. */
   from?: Checkpoint | undefined;
   /**
    * When the server takes checkpoints of the session: after every exec, command and written file (`exec`), or so many
-   * seconds after the last one. If its interpreter is lost, the session returns to the last one, and the result has
-   * `restoredFrom`.
+   * seconds after the last checkpoint. If the interpreter is lost, the session returns to the last checkpoint, and the
+   * result has `restoredFrom`.
    *
    * @default never: a lost interpreter is replaced by a fresh one
    */
@@ -41,16 +41,17 @@ export interface AcquireOptions {
   /**
    * Seconds after which the session ends, used or not, at most a day.
    *
-   * @default it ends when it is idle for the server's idle time
+   * @default the session ends when idle for the server's idle time
    */
   ttlSeconds?: number | undefined;
-  /** Limits of the session's programs, within those of the server. */
+  /** Limits of the session's programs, within the server's limits. */
   limits?: RemoteLimits | undefined;
   /** Texts by name, by which {@linkcode PaddockClient.listSessions} finds the session. */
   metadata?: Readonly<Record<string, string>> | undefined;
   /**
    * Functions of this process that the session's programs may call as `paddock.tools.<name>`. Every `exec` of such a
-   * session is streamed, so it is not sent again once it may have arrived. The server's profile must have `hostTools`.
+   * session is streamed, so a request is not sent again once the request may have arrived. The server's profile must
+   * have `hostTools`.
    */
   tools?: readonly ClientTool[] | undefined;
   signal?: AbortSignal | undefined;
@@ -59,13 +60,13 @@ export interface AcquireOptions {
 export interface BatchProgram extends ProgramOptions {
   readonly code: string;
   /**
-   * Id of the lease whose session runs it.
+   * Id of the lease in whose session the program runs.
    *
    * @default a new interpreter
    */
   readonly session?: string | undefined;
 }
-/** Outcome of a program of a batch: its result, or the error why it did not run. */
+/** Outcome of a program of a batch: the result, or the error why the program did not run. */
 export type BatchOutcome = {
   readonly result: ExecResult;
   readonly error?: undefined;
@@ -74,17 +75,17 @@ export type BatchOutcome = {
   readonly result?: undefined;
 };
 /**
- * A pool whose sessions run on a server (`paddock serve`). It can replace a `SandboxPool` everywhere, except for host
- * tools of one exec: the tools of a session are given to `acquire()`. Checkpoints stay on the server, which binds them
- * to the client's token.
+ * A pool whose sessions run on a server (`paddock serve`). A client can replace a `SandboxPool` everywhere, except for
+ * host tools of an exec: the tools of a session are given to `acquire()`. Checkpoints stay on the server, bound to the
+ * client's token.
  *
- * Requests are retried if the connection fails, or if the server is busy (429, 504) or failed (503). Each has an id, so
- * that the server runs it once; only a program whose sandbox failed may have started before. An exec with `onOutput`
- * has no id and is not sent again once it may have arrived. The output of a shell command is reported when it has
- * ended.
+ * Requests are retried if the connection fails, or if the server is busy (429, 504) or failed (503). Each request has
+ * an id, so that the server runs a request once; only a program whose sandbox failed may have started before. An exec
+ * with `onOutput` has no id and is not sent again once the request may have arrived. The output of a shell command is
+ * reported at the command's end.
  *
- * Invalid responses, unreachable servers and ended sessions are reported as {@linkcode RequestError}. A session ends when it is
- * idle for too long or when the server restarts.
+ * Invalid responses, unreachable servers and ended sessions are reported as {@linkcode RequestError}. A session ends
+ * when idle for too long or when the server restarts.
  *
  * @example Run a program on a server
  * ```ts
@@ -105,15 +106,15 @@ export declare class PaddockClient implements BranchingPool, AsyncDisposable {
    */
   constructor(options: PaddockClientOptions);
   /**
-   * Opens a session. It waits until the server has a free one, without limit unless a signal aborts. The order of
-   * waiting clients is not guaranteed.
+   * Opens a session. The call waits until the server has a free session, without limit unless a signal aborts. The
+   * order of waiting clients is not guaranteed.
    *
    * @throws {RequestError} if no session can be opened.
    */
   acquire(options?: AcquireOptions): Promise<RemoteLease>;
   /**
-   * Returns a lease of a session that is open, by its id, without a request: such as one whose exec has waited since an
-   * earlier process. The lease has no tools to run, and ends the session as each lease does.
+   * Returns a lease of a session that is open, by its id, without a request: such as a session with an exec that has
+   * waited since an earlier process. The lease has no tools to run, and ends the session as each lease does.
    */
   attach(id: string): RemoteLease;
   /**
@@ -141,7 +142,7 @@ export declare class PaddockClient implements BranchingPool, AsyncDisposable {
     signal?: AbortSignal | undefined;
   }): Promise<RemoteCheckpoint[]>;
   /**
-   * Deletes a checkpoint. Does nothing if the server does not keep it.
+   * Deletes a checkpoint. Does nothing if the server does not keep the checkpoint.
    *
    * @throws {RequestError} if the request fails.
    */
@@ -152,13 +153,13 @@ export declare class PaddockClient implements BranchingPool, AsyncDisposable {
    * Imports the bytes of a checkpoint, of at most 32 MiB. The host of the server must have signed it for the client's
    * token.
    *
-   * @throws {CheckpointError} if the server must not restore it, or it is damaged.
-   * @throws {RequestError} if the request fails, or the server has no room for it.
+   * @throws {CheckpointError} if the server must not restore the checkpoint, or if the checkpoint is damaged.
+   * @throws {RequestError} if the request fails, or the server has no room for the checkpoint.
    */
   readCheckpoint(bytes: Uint8Array, options?: CheckpointOptions): Promise<RemoteCheckpoint>;
   /**
-   * Runs a program in a session of its own, in one request. It waits until the server has a free session. With
-   * `onOutput` the request is not sent again once it may have arrived.
+   * Runs a program in a session of its own, in a single request. The call waits until the server has a free session.
+   * With `onOutput` the request is not sent again once the request may have arrived.
    *
    * @throws {RequestError} if the request fails.
    */
@@ -170,8 +171,8 @@ export declare class PaddockClient implements BranchingPool, AsyncDisposable {
    */
   listSessions(options?: Pick<AcquireOptions, "metadata" | "signal">): Promise<RemoteSessionInfo[]>;
   /**
-   * Runs many programs in one request and returns their outcomes in order. Programs of one session run one after the
-   * other. The error of one program does not affect the others.
+   * Runs many programs in a single request and returns their outcomes in order. Programs of a session run in turn. The
+   * error of a program does not affect the others.
    *
    * @throws {RequestError} if the request fails.
    */
@@ -179,13 +180,13 @@ export declare class PaddockClient implements BranchingPool, AsyncDisposable {
     signal?: AbortSignal | undefined;
   }): Promise<BatchOutcome[]>;
   /**
-   * Scores a conversation with a grader of the server. The score is `null` if none can be computed.
+   * Scores a conversation with a grader of the server. The score is `null` if no score can be computed.
    *
-   * @throws {TypeError} if there is no such grader, or it cannot grade this task.
+   * @throws {TypeError} if there is no such grader, or the grader cannot grade this task.
    */
   grade(grader: string, context: GradeContext): Promise<Score>;
   /**
-   * Plays episodes on the server, with a policy and an env that its operator allows. The items are those of
+   * Plays episodes on the server, with a policy and an env that the operator allows. The items are the items of
    * `streamRollouts()`.
    *
    * @example
@@ -210,6 +211,6 @@ export declare class PaddockClient implements BranchingPool, AsyncDisposable {
       signal?: AbortSignal | undefined;
     },
   ): RemoteRollout;
-  /** Ends all sessions, leased or not, and waits until the server has confirmed it. */
+  /** Ends all sessions, leased or not, and waits until the server has confirmed the end. */
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -35,7 +35,7 @@ export class RemoteLease extends Lease implements RemoteFiles {
   }
 
   /**
-   * Makes a folder and those above it.
+   * Makes a folder and the folders above.
    *
    * @throws {GuestFileError} if it cannot be made.
    */

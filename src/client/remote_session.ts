@@ -26,7 +26,7 @@ import {
   checkResetMode,
   checkSeed,
   checkTimeout,
-} from "../sandbox/exec_check.ts";
+} from "../sandbox/exec/exec_check.ts";
 import { fileListSchema, filesWrittenSchema, sessionInfoSchema } from "../wire/v1_sessions.ts";
 import type { RemoteFile, RemoteFiles } from "./client_options.ts";
 import { type ClientTools, RunningCalls, toWireAnswer } from "./client_tools.ts";
@@ -140,7 +140,7 @@ export class RemoteSession implements BranchingSession, RemoteFiles {
     await this.#enqueue(undefined, (signal) => this.#api.delete(url, { action: `remove '${path}'`, signal }));
   }
 
-  /** Makes a folder and those above it. */
+  /** Makes a folder and the folders above. */
   async makeDirectory(path: string): Promise<void> {
     checkPath(path);
     await this.#post("/directories", { path }, { action: `make folder '${path}'`, schema: emptyResponse });

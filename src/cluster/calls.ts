@@ -8,7 +8,7 @@ import * as z from "zod";
 import { CHECKPOINT_ERROR_CODES, GUEST_FILE_ERROR_CODES } from "../errors.ts";
 import { EXEC_FIELDS, SHELL_FIELDS } from "../sandbox/contract/exec_fields.ts";
 import { pathSchema } from "../sandbox/contract/wire_forms.ts";
-import { MAX_EVERY_SECONDS } from "../sandbox/exec_check.ts";
+import { MAX_EVERY_SECONDS } from "../sandbox/exec/exec_check.ts";
 import { mimeBundleSchema } from "../wire/v1.ts";
 import { INBOX_TOKEN, PEER_ID, SESSION_ID } from "./nats/subjects.ts";
 

@@ -10,7 +10,7 @@ import type {
   SessionPool,
 } from "../sandbox/contract/pool.ts";
 import { readCheckpoint } from "../sandbox/checkpoint/checkpoint.ts";
-import { checkEvery, checkSeed } from "../sandbox/exec_check.ts";
+import { checkEvery, checkSeed } from "../sandbox/exec/exec_check.ts";
 import { disposeUnless, Lease } from "../sandbox/lease.ts";
 import { Caller } from "./caller.ts";
 import { NatsSession, type NatsSessionOptions } from "./nats_session.ts";

@@ -41,7 +41,12 @@ export class NatsPool implements BranchingPool, AsyncDisposable {
    * @throws {TypeError} if the name of the cluster is invalid.
    */
   static async connect(options: NatsPoolOptions): Promise<NatsPool> {
-    requireKnownOptions("connect NatsPool", options, OPTIONS);
+    requireKnownOptions("connect NatsPool", options, {
+      ...PEER_OPTIONS,
+      profile: true,
+      maxWaiting: true,
+      waitMs: true,
+    });
     return new NatsPool(await ClusterSessions.connect(options));
   }
 
@@ -88,11 +93,3 @@ export class NatsPool implements BranchingPool, AsyncDisposable {
     await this.#sessions[Symbol.asyncDispose]();
   }
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof NatsPoolOptions, true>> = {
-  ...PEER_OPTIONS,
-  profile: true,
-  maxWaiting: true,
-  waitMs: true,
-};

@@ -14,7 +14,7 @@ import type { ExecOptions, ExecResult } from "../sandbox/contract/exec.ts";
 import type { BranchingLease, BranchingSession, ResetOptions } from "../sandbox/contract/pool.ts";
 import type { ShellOptions, ShellResult } from "../sandbox/contract/shell.ts";
 import { checkExec, checkShell, SHELL_FIELDS } from "../sandbox/contract/exec_fields.ts";
-import { checkContents, checkPath, checkResetMode, checkSeed } from "../sandbox/exec_check.ts";
+import { checkContents, checkPath, checkResetMode, checkSeed } from "../sandbox/exec/exec_check.ts";
 import { checkOptionNames } from "../sandbox/contract/known_options.ts";
 import { readCheckpoint } from "../sandbox/checkpoint/checkpoint.ts";
 import { forkSession } from "../sandbox/checkpoint/fork.ts";

@@ -74,7 +74,7 @@ export function admit({ waiting, maxWaiting, slots, grantsPerSecond }: Demand): 
   };
 }
 
-/** Rate of events, as an average in which those of the last ten seconds count most. */
+/** Rate of events, as an average in which the events of the last ten seconds count most. */
 export class Rate {
   #perSecond = 0;
   #at: number | undefined;

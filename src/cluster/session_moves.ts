@@ -15,12 +15,12 @@ export interface SessionMovesOptions {
   readonly caller: Caller;
   readonly id: string;
   readonly owner: string;
-  /** Node that has it first. */
+  /** Node that has the session first. */
   readonly home: NodeHome;
   readonly seed?: number | undefined;
-  /** When it takes checkpoints; without it, it cannot move. */
+  /** When the session takes checkpoints; without checkpoints, the session cannot move. */
   readonly every?: CheckpointEvery | undefined;
-  /** Place at which other callers find it, and its id there. */
+  /** Place at which other callers find the session, and the id there. */
   readonly shared?: { readonly sessions: SharedSessionsBucket; readonly id: string } | undefined;
 }
 
@@ -32,7 +32,7 @@ const LOOK_MS = 100;
 /** Calls that change a session. */
 const CHANGES: ReadonlySet<string> = new Set(["exec", "shell", "write"]);
 
-/** The way of a session from node to node, and what each loss of a node has taken from it. */
+/** The way of a session from node to node, and what each loss of a node has taken from the session. */
 export class SessionMoves {
   readonly #options: SessionMovesOptions;
   #id: string;
@@ -51,18 +51,18 @@ export class SessionMoves {
     this.#shared = options.shared;
   }
 
-  /** Id on its present node. */
+  /** Id on the present node. */
   get id(): string {
     return this.#id;
   }
 
-  /** True if other callers can use it. */
+  /** True if other callers can use the session. */
   get isShared(): boolean {
     return this.#shared !== undefined;
   }
 
   /**
-   * Lets other callers find the session. Returns its id, which it keeps on every node.
+   * Lets other callers find the session. Returns the id, which stays the same on every node.
    *
    * @throws {SandboxError} if NATS or the node cannot be reached, or the settings are too large.
    */
@@ -77,9 +77,9 @@ export class SessionMoves {
   }
 
   /**
-   * Makes this caller the last one that has used the session.
+   * Makes this caller the last user of the session.
    *
-   * @throws {SessionClosedError} if it has ended.
+   * @throws {SessionClosedError} if the session has ended.
    */
   async claim(): Promise<void> {
     const entry = await this.#readEntry();
@@ -87,10 +87,10 @@ export class SessionMoves {
     this.#options.caller.keep(this.#id, this.#options.owner);
   }
 
-  /** Ends the session, unless another caller has used it since. */
+  /** Ends the session, unless another caller has used the session since. */
   async end(): Promise<void> {
     const { caller, owner } = this.#options;
-    const entry = await this.#readEntry().catch(() => undefined); // it has ended, or NATS is away
+    const entry = await this.#readEntry().catch(() => undefined); // the session has ended, or NATS is away
     if (entry && entry.record.session !== this.#id) return;
     if (await caller.end(this.#id, owner)) await this.#forget();
   }
@@ -119,11 +119,11 @@ export class SessionMoves {
   }
 
   /**
-   * Continues the session on another node, or where another caller has continued it.
+   * Continues the session on another node, or where another caller has continued the session.
    *
-   * @throws {SandboxLostError} `lost`, if it has no checkpoints.
-   * @throws {SessionClosedError} if another caller has ended it.
-   * @throws {PoolFullError} if no node has room for it.
+   * @throws {SandboxLostError} `lost`, if the session has no checkpoints.
+   * @throws {SessionClosedError} if another caller has ended the session.
+   * @throws {PoolFullError} if no node has room for the session.
    */
   async move(lost: SandboxLostError, signal: AbortSignal | undefined): Promise<void> {
     const { caller, owner, home, every } = this.#options;
@@ -148,7 +148,7 @@ export class SessionMoves {
       return this.#follow((await this.#readEntry())?.record ?? entry.record);
     }
     this.#id = session;
-    caller.end(earlier, owner); // its node may only have been out of reach
+    caller.end(earlier, owner); // the node may only have been out of reach
     this.#isFresh = restored === undefined;
     this.#restoredFrom = restored && {
       lostCalls: (this.#restoredFrom?.lostCalls ?? 0) + Math.max(0, this.#calls - restored.calls),
@@ -157,7 +157,7 @@ export class SessionMoves {
     this.#calls = restored?.calls ?? 0;
   }
 
-  /** Uses the session where another caller has continued it, who reports what was lost. */
+  /** Uses the session where another caller has continued the session; that caller reports what was lost. */
   #follow({ session, seed }: SharedRecord): void {
     this.#id = session;
     this.#seed = seed;
@@ -186,7 +186,7 @@ export class SessionMoves {
     if (entry) await this.#replace(entry, { seed: this.#seed });
   }
 
-  /** Adds to a result what was lost before it, which no result has reported yet. */
+  /** Adds to a result what was lost before the result, and what no result has reported yet. */
   report<Result extends Pick<ExecOutcome, "restarted" | "restoredFrom">>(result: Result): Result {
     if (this.#restoredFrom) result.restoredFrom ??= this.#restoredFrom;
     if (this.#isFresh) result.restarted ??= true;
@@ -202,19 +202,19 @@ interface ResumeOptions {
   readonly session: string;
   readonly owner: string;
   readonly every: CheckpointEvery;
-  /** Seed of its start, if it has no checkpoint yet. */
+  /** Seed of the session's start, if there is no checkpoint yet. */
   readonly seed?: number | undefined;
-  /** True if other callers can use it. */
+  /** True if other callers can use the session. */
   readonly shared: boolean;
-  /** Node that had it. */
+  /** Node that had the session. */
   readonly home: NodeHome;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Continues a session on another node, or on the same one. Waits for a slot there, before new sessions.
+ * Continues a session on another node, or on the same node. Waits for a slot there, before new sessions.
  *
- * @throws {PoolFullError} if no node had a slot for it in time. It can be tried again.
+ * @throws {PoolFullError} if no node had a slot in time. The caller can try again.
  * @throws the reason of `signal` if it aborts.
  */
 async function resumeSession(

@@ -70,7 +70,15 @@ export class DataLoadingPrimer implements TaskSource, AsyncDisposable {
    * @throws {RangeError} if `samples` or `batchSizeDl` is out of range.
    */
   constructor(options: DataLoadingPrimerOptions) {
-    requireKnownOptions("create DataLoadingPrimer", options, OPTIONS);
+    requireKnownOptions("create DataLoadingPrimer", options, {
+      dataloader: true,
+      dataloaderFactory: true,
+      samples: true,
+      groupSamples: true,
+      batchSizeDl: true,
+      collate: true,
+      dataKey: true,
+    });
     this.#tasks = new EndlessTasks(toFactory(options), options);
     this.#samples = requireSamples(options.samples);
     this.#isGrouped = options.groupSamples ?? false;
@@ -255,14 +263,3 @@ export interface TaskSource {
    */
   take(slot: number): Promise<Task>;
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof DataLoadingPrimerOptions, true>> = {
-  dataloader: true,
-  dataloaderFactory: true,
-  samples: true,
-  groupSamples: true,
-  batchSizeDl: true,
-  collate: true,
-  dataKey: true,
-};

@@ -52,7 +52,15 @@ export async function* readDataset(
   dataset: RowSource,
   options: ReadDatasetOptions = {},
 ): AsyncGenerator<Task> {
-  requireKnownOptions("call readDataset", options, OPTIONS);
+  requireKnownOptions("call readDataset", options, {
+    shuffle: true,
+    seed: true,
+    batchSizeDl: true,
+    name: true,
+    split: true,
+    collate: true,
+    dataKey: true,
+  });
   const { shuffle = false, seed = randomSeed(), batchSizeDl = 1 } = options;
   const rows = readRows(dataset, options);
   for await (const batch of toBatches(shuffle ? shuffleRows(rows, { seed }) : rows, batchSizeDl)) {
@@ -88,14 +96,3 @@ export async function* shuffleRows<Item extends object>(
     if (drawn !== undefined) yield drawn;
   }
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof ReadDatasetOptions, true>> = {
-  shuffle: true,
-  seed: true,
-  batchSizeDl: true,
-  name: true,
-  split: true,
-  collate: true,
-  dataKey: true,
-};

@@ -58,7 +58,13 @@ export const FIRST_ROWS = 8;
  * @throws {RangeError} if the limit is not a whole number of at least 1.
  */
 export async function* readTasks(path: string, options: ReadTasksOptions = {}): AsyncGenerator<Task> {
-  requireKnownOptions("call readTasks", options, OPTIONS);
+  requireKnownOptions("call readTasks", options, {
+    limit: true,
+    split: true,
+    columns: true,
+    onFound: true,
+    onFault: true,
+  });
   const { limit = Infinity, split, columns = {}, onFound, onFault } = options;
   if (!(limit >= 1) || (limit !== Infinity && !Number.isInteger(limit))) {
     throw new RangeError(
@@ -121,12 +127,3 @@ type RowOptions = Pick<FileTaskOptions, "columns" | "onFound">;
 function strictTask({ location, id, value }: RawRow, options: RowOptions): Task {
   return { id, ...toFileTask(requireRow(value(), location), { ...options, location }) };
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof ReadTasksOptions, true>> = {
-  limit: true,
-  split: true,
-  columns: true,
-  onFound: true,
-  onFault: true,
-};

@@ -58,7 +58,7 @@ export class ToolUserChat implements BranchingEnv {
   #observation: Observation | undefined;
 
   constructor(env: ToolUserEnv, options: ToolUserChatOptions) {
-    requireKnownOptions("create ToolUserChat", options, OPTIONS);
+    requireKnownOptions("create ToolUserChat", options, { toolCalls: true });
     this.#env = env;
     this.#parser = options.toolCalls;
     this.#tools = env.toolsInfo.map(({ function: tool }) => tool);
@@ -222,8 +222,3 @@ function recordOtherCalls(
     return [{ tool: name, call, callId: id, status, text, durationMs: 0, truncated: false, arguments: args }];
   });
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof ToolUserChatOptions, true>> = {
-  toolCalls: true,
-};

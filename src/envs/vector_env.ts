@@ -16,7 +16,7 @@ import type { Env, EnvResetOptions, Observation, Step, StepOptions } from "./env
 
 /** Options of {@linkcode VectorEnv}. */
 export interface VectorEnvOptions {
-  /** Makes the env of an element at its first reset. The batch disposes it. */
+  /** Makes the env of an element at its first reset. The batch disposes the env. */
   makeEnv: (index: number) => Env | Promise<Env>;
   /**
    * Number of elements, or the length of each axis of the batch.
@@ -29,7 +29,7 @@ export interface VectorEnvOptions {
 /** Selection of the elements that a call applies to. */
 export interface MaskOptions {
   /**
-   * One value for each element.
+   * A value for each element.
    *
    * @default all elements
    */
@@ -52,7 +52,7 @@ export interface StepAndMaybeResetOptions extends VectorStepOptions {
 export interface StepAndMaybeResetResult {
   /** Result of {@linkcode VectorEnv.step}. */
   readonly steps: readonly (StepOutcome | null)[];
-  /** State of each element: after its step, or at the start of its next episode. */
+  /** State of each element: after the step, or at the start of the next episode. */
   readonly next: readonly ResetOutcome[];
 }
 
@@ -85,7 +85,7 @@ export class VectorEnv implements AsyncDisposable {
 
   /** @throws {RangeError} if the batch has no axis, or an axis has no elements. */
   constructor(options: VectorEnvOptions) {
-    requireKnownOptions("create VectorEnv", options, OPTIONS);
+    requireKnownOptions("create VectorEnv", options, { makeEnv: true, batchSize: true });
     const { makeEnv, batchSize } = options;
     this.batchSize = toBatchShape(batchSize, new.target.name);
     this.size = sizeOf(this.batchSize);
@@ -99,7 +99,7 @@ export class VectorEnv implements AsyncDisposable {
 
   /**
    * Starts an episode in each element of the mask and returns the state of every element. The others keep their
-   * episodes. If `tasks` is a source, it gives one task for each element that is reset.
+   * episodes. If `tasks` is a source, the source gives a task for each element that is reset.
    *
    * @throws {TypeError} if `tasks` is null or undefined.
    * @throws {RangeError} if the number of tasks or of mask values is not the number of elements.
@@ -115,7 +115,7 @@ export class VectorEnv implements AsyncDisposable {
   /**
    * Steps each element of the mask that has an action; the outcome of the others is `null`.
    *
-   * @throws {TypeError} if an action is not one; the message has the index of its element.
+   * @throws {TypeError} if an action is not an action; the message has the index of the element.
    * @throws {RangeError} if the number of actions or of mask values is not the number of elements.
    */
   async step(
@@ -135,7 +135,7 @@ export class VectorEnv implements AsyncDisposable {
   }
 
   /**
-   * Steps the elements of the mask, and starts the next episode where one has ended or failed.
+   * Steps the elements of the mask, and starts the next episode where an episode has ended or failed.
    *
    * If an episode cannot be started, the next call tries again with the next task, whatever the action is.
    */
@@ -190,7 +190,7 @@ function throwFirst(results: readonly PromiseSettledResult<unknown>[]): void {
   if (failed !== undefined) throw failed.reason;
 }
 
-/** One element of a batch: its env and the state of its episode. Failures are data; an abort rejects. */
+/** An element of a batch: the env and the state of the episode. Failures are data; an abort rejects. */
 class VectorElement implements AsyncDisposable {
   readonly #index: number;
   readonly #makeEnv: (index: number) => Env | Promise<Env>;
@@ -212,12 +212,12 @@ class VectorElement implements AsyncDisposable {
     return this.#isRunning ? this.#outcome.observation ?? null : null;
   }
 
-  /** Outcome of the last reset or step: its observation, or its failure. */
+  /** Outcome of the last reset or step: the observation, or the failure. */
   get outcome(): ResetOutcome {
     return this.#outcome;
   }
 
-  /** Starts an episode. Its seed is derived from the last given seed, the element's index and the episode's number. */
+  /** Starts an episode. The seed is derived from the last given seed, the element's index and the episode's number. */
   async reset(takeTask: () => Task | Promise<Task>, options: EnvResetOptions): Promise<ResetOutcome> {
     const { signal } = options;
     const seed = this.#nextSeed(options.seed);
@@ -287,18 +287,12 @@ class VectorElement implements AsyncDisposable {
   }
 }
 
-/** State of an element of a batch: its observation, or the failure of its episode. */
+/** State of an element of a batch: the observation, or the failure of the episode. */
 export type ResetOutcome =
   | { readonly observation: Observation; readonly error?: undefined }
   | { readonly error: EpisodeFailure; readonly observation?: undefined };
 
-/** Outcome of an element's action: its step, or the failure that ended its episode. */
+/** Outcome of an element's action: the step, or the failure that ended the episode. */
 export type StepOutcome =
   | { readonly step: Step; readonly error?: undefined }
   | { readonly error: EpisodeFailure; readonly step?: undefined };
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof VectorEnvOptions, true>> = {
-  makeEnv: true,
-  batchSize: true,
-};

@@ -142,7 +142,7 @@ function keyAccess(gateway: Gateway): PeerAccess {
   };
 }
 
-/** Returns the key that an agent sends: that of OpenAI's SDKs, else that of Anthropic's. */
+/** Returns the key that an agent sends: the key of OpenAI's SDKs, else the key of Anthropic's SDKs. */
 function keyOf(headers: Headers): string {
   return headers.get("authorization")?.match(/^Bearer (.+)$/i)?.[1] ?? headers.get("x-api-key") ?? "";
 }

@@ -13,7 +13,7 @@ export interface GatewayOptions extends
     GatewaySessionOptions,
     "sampler" | "parser" | "callSyntax" | "format" | "mode" | "rewritten" | "contextTokens"
   > {
-  /** Parameters of sampling of all sessions. Those of a session replace them one by one. */
+  /** Parameters of sampling of all sessions. Parameters of a session replace them one by one. */
   sampling?: Sampling | undefined;
   /** Milliseconds without a request after which a session ends. @default 1_800_000 */
   idleMs?: number | undefined;

@@ -23,7 +23,7 @@ export interface TestGrade {
    * raises nothing.
    */
   readonly code: string;
-  /** Files that replace those of the sandbox before the program runs. */
+  /** Files that replace files of the sandbox before the program runs. */
   readonly files?: Readonly<Record<string, Uint8Array>> | undefined;
   readonly timeoutMs?: number | undefined;
 }

@@ -29,7 +29,7 @@ export function rawNumberText(value: unknown): string | undefined {
   return isRawJson(value) ? (value as { rawJSON: string }).rawJSON : undefined;
 }
 
-/** Maximum number of digits of an integer that becomes a bigint: that of Python's own conversions. */
+/** Maximum number of digits of an integer that becomes a bigint: the limit of Python's own conversions. */
 export const MAX_DIGITS = 4_300;
 
 /** What a text has if one of its numbers may be an integer that a number cannot hold, or no double. */

@@ -97,7 +97,12 @@ const NEEDS = "a string or { message: { role: 'assistant', content, … }, token
  * @throws {SandboxError} when the file does not start or the default export is no policy.
  */
 export async function policyFile(file: string | URL, options: PolicyFileOptions = {}): Promise<PolicyFile> {
-  requireKnownOptions("call policyFile", options, OPTIONS);
+  requireKnownOptions("call policyFile", options, {
+    ...PLUGIN_FILE_OPTIONS,
+    model: true,
+    temperature: true,
+    maxTokens: true,
+  });
   const { model, temperature, maxTokens, ...program } = options;
   const host = await PluginHost.open(file, { ...program, kind: POLICY });
   const defaults = { model, temperature, maxTokens };
@@ -128,11 +133,3 @@ function inputOf(history: History, context: ReplyContext): PolicyInput {
     ...(seed !== undefined && { seed }),
   };
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof PolicyFileOptions, true>> = {
-  ...PLUGIN_FILE_OPTIONS,
-  model: true,
-  temperature: true,
-  maxTokens: true,
-};

@@ -46,7 +46,7 @@ export interface ScriptedPolicyOptions {
  * ```
  */
 export function scriptedPolicy(options: ScriptedPolicyOptions = {}): Policy {
-  requireKnownOptions("call scriptedPolicy", options, OPTIONS);
+  requireKnownOptions("call scriptedPolicy", options, { replies: true, script: true });
   const { replies = ({ replies }) => replies, script = turnByTurn(replies) } = options;
   return { name: "scripted", reply: async (history, context) => await script(history, context) };
 }
@@ -145,9 +145,3 @@ function parseRow(text: string, location: string): z.output<typeof rowSchema> {
     `Cannot read replies at ${location}: ${parsed.error.issues[0]?.message ?? "invalid line"}`,
   );
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof ScriptedPolicyOptions, true>> = {
-  replies: true,
-  script: true,
-};

@@ -33,7 +33,7 @@ const TRUTH = /^\s*target\s*=\s*(-?\d+)\s*,\s*numbers\s*=\s*\[?\s*(-?\d+(?:\s*,\
  * @throws {RangeError} when a reward is not a finite number.
  */
 export function countdown(options: TieredScoreOptions = {}): Grader {
-  requireKnownOptions("call countdown", options, OPTIONS);
+  requireKnownOptions("call countdown", options, { correctReward: true, formatReward: true });
   const scoreOf = tieredScore(options);
   return replyGrader({
     name: "countdown",
@@ -89,9 +89,3 @@ function isWithin(used: readonly number[], available: readonly number[]): boolea
     return at >= 0;
   });
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof TieredScoreOptions, true>> = {
-  correctReward: true,
-  formatReward: true,
-};

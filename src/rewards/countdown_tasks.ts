@@ -51,7 +51,13 @@ const ATTEMPTS = 200;
  * @throws {RangeError} when an option is not an integer in range.
  */
 export function* countdownTasks(options: CountdownTasksOptions = {}): Generator<Task> {
-  requireKnownOptions("call countdownTasks", options, OPTIONS);
+  requireKnownOptions("call countdownTasks", options, {
+    seed: true,
+    count: true,
+    numCount: true,
+    maxNumber: true,
+    maxTarget: true,
+  });
   const { seed = 0, count = Infinity, numCount = 4, maxNumber = 100, maxTarget = 1_000 } = options;
   requireInteger("seed", seed, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
   if (count !== Infinity) requireInteger("count", count, 0, Number.MAX_SAFE_INTEGER);
@@ -140,12 +146,3 @@ function mixBits(bits: number): number {
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
   return (mixed ^ (mixed >>> 15)) >>> 0;
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof CountdownTasksOptions, true>> = {
-  seed: true,
-  count: true,
-  numCount: true,
-  maxNumber: true,
-  maxTarget: true,
-};

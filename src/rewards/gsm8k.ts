@@ -52,7 +52,7 @@ const EXTRACTIONS: Readonly<Record<string, readonly Extraction[] | undefined>> =
  * @throws {RangeError} when a reward is not a finite number.
  */
 export function gsm8k(options: Gsm8kOptions = {}): Grader {
-  requireKnownOptions("call gsm8k", options, OPTIONS);
+  requireKnownOptions("call gsm8k", options, { untagged: true, correctReward: true, formatReward: true });
   const { untagged = "any" } = options;
   const extractions = EXTRACTIONS[untagged];
   if (extractions === undefined) {
@@ -102,10 +102,3 @@ function plainAnswer(text: string): string {
   const bare = trimmed.replace(THOUSANDS, "").replace(/^([-+]?)\$|\.$/g, "$1").replace(/%$/, "").trim();
   return bare.replace(/^(-?\d+)\.0+$/, "$1");
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof Gsm8kOptions, true>> = {
-  untagged: true,
-  correctReward: true,
-  formatReward: true,
-};

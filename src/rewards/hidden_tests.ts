@@ -48,7 +48,7 @@ export interface HiddenTestsOptions {
  * fields `output_comparison` (`lines`, `livecodebench` or `apps`), `check_exit_code` and `checker` say how output is
  * judged. `unittest.TestCase` classes and
  * functions whose name begins with `test_` are run. Without a `prompt`, the query is used. Tests may use names that they
- * do not define: functions and classes of the program, and those of the library, which the program cannot replace.
+ * do not define: functions and classes of the program, and of the library, which the program cannot replace.
  *
  * The program runs in one session and the tests in another one that it cannot reach. Arguments are passed as copies,
  * and results come back as data: numbers, fractions, decimals, dates and times, strings, bytes, and the containers of
@@ -85,7 +85,7 @@ export interface HiddenTestsOptions {
  * sessions.
  */
 export function hiddenTests(options: HiddenTestsOptions): Grader {
-  requireKnownOptions("call hiddenTests", options, OPTIONS);
+  requireKnownOptions("call hiddenTests", options, { pool: true, testPool: true, timeoutMs: true });
   const { pool, testPool, timeoutMs = 10_000 } = options;
   if (!(timeoutMs > 0 && timeoutMs <= 3_600_000)) {
     throw new RangeError(
@@ -273,13 +273,6 @@ function scoreOf(passed: number, problem: TestProblem): Score {
   const count = countTests(problem);
   return { score: passed === count ? 1 : 0, parts: { tests_passed: passed / count } };
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof HiddenTestsOptions, true>> = {
-  pool: true,
-  testPool: true,
-  timeoutMs: true,
-};
 
 /** Names of the options of {@linkcode checkHiddenTests}. */
 const CHECK_HIDDEN_TESTS_OPTIONS: Readonly<

@@ -76,7 +76,14 @@ export interface IfevalOptions {
  * @throws {RangeError} when a weight is not a finite number.
  */
 export function ifeval(options: IfevalOptions = {}): Grader {
-  requireKnownOptions("call ifeval", options, OPTIONS);
+  requireKnownOptions("call ifeval", options, {
+    promptStrict: true,
+    instructionStrict: true,
+    promptLoose: true,
+    instructionLoose: true,
+    answerBlock: true,
+    thinkBlock: true,
+  });
   const weights = weightsOf(options);
   return replyGrader({
     name: "ifeval",
@@ -176,13 +183,3 @@ export function looseVariantsOf(response: string): string[] {
   ];
   return [...cuts, ...cuts.map((cut) => cut.replaceAll("*", ""))];
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof IfevalOptions, true>> = {
-  promptStrict: true,
-  instructionStrict: true,
-  promptLoose: true,
-  instructionLoose: true,
-  answerBlock: true,
-  thinkBlock: true,
-};

@@ -54,7 +54,7 @@ const SCORE_LINE =
  * @throws {RangeError} when the scale is not an integer above 0.
  */
 export function judge(policy: Policy, options: JudgeOptions = {}): Grader {
-  requireKnownOptions("call judge", options, OPTIONS);
+  requireKnownOptions("call judge", options, { criteria: true, scale: true });
   const { criteria = CRITERIA, scale = 10 } = options;
   if (!Number.isSafeInteger(scale) || scale < 1 || scale > 1_000_000) {
     throw new RangeError(
@@ -125,9 +125,3 @@ function scoreIn(response: string, scale: number): Score | number {
 function withoutScore(lastLine: string): Score {
   return unscored(`the judge must end with a score: it ended with '${lastLine.slice(0, MAX_QUOTE)}'`);
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof JudgeOptions, true>> = {
-  criteria: true,
-  scale: true,
-};

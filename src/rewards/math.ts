@@ -88,7 +88,13 @@ export function math(options: MathVerifyOptions): MathVerifyGrader;
 export function math(options?: MathOptions): Grader;
 export function math(options: MathOptions | MathVerifyOptions = {}): Grader {
   if (options.verifier === "math-verify") {
-    requireKnownOptions("call math", options, VERIFY_OPTIONS);
+    requireKnownOptions("call math", options, {
+      ...OPTIONS,
+      cacheDir: true,
+      size: true,
+      timeoutMs: true,
+      onBuild: true,
+    });
     return verifiedMath(options);
   }
   requireKnownOptions("call math", options, OPTIONS);
@@ -133,13 +139,4 @@ const OPTIONS: Readonly<Record<keyof MathOptions, true>> = {
   verifier: true,
   correctReward: true,
   formatReward: true,
-};
-
-/** Names of the options with a verifier. */
-const VERIFY_OPTIONS: Readonly<Record<keyof MathVerifyOptions, true>> = {
-  ...OPTIONS,
-  cacheDir: true,
-  size: true,
-  timeoutMs: true,
-  onBuild: true,
 };

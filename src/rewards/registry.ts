@@ -68,6 +68,14 @@ export const GRADERS: Readonly<Record<string, GraderEntry>> = {
       });
     },
   },
+  family: {
+    about: "1 when the answer to a task of a family, such as paddock/graph-paths, is right",
+    needs: "pools",
+    async make({ pool }) {
+      const { family } = await import("./family.ts");
+      return family({ pool: pool() });
+    },
+  },
   judge: {
     about: "score of the final reply by the policy of --judge, from 0 to 1",
     needs: "policy",

@@ -62,7 +62,7 @@ interface Part extends Score {
  * @throws {TypeError} when two graders have the same name, or when `whenNull` is invalid.
  */
 export function rubric(items: readonly RubricItem[], options: RubricOptions = {}): RubricGrader {
-  requireKnownOptions("call rubric", options, OPTIONS);
+  requireKnownOptions("call rubric", options, { name: true, whenNull: true });
   const { name = "rubric", whenNull = "null" } = options;
   checkItems(items);
   if (whenNull !== "null" && whenNull !== "leave_out") {
@@ -134,9 +134,3 @@ function entriesOf({ name, score, parts = {} }: Part): [string, number | null][]
   ): [string, number | null] => [`${name}.${part}`, value]);
   return [[name, score], ...inner];
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof RubricOptions, true>> = {
-  name: true,
-  whenNull: true,
-};

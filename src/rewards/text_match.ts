@@ -64,7 +64,7 @@ export interface PatternMatchOptions {
  * ```
  */
 export function patternMatch(options: PatternMatchOptions): Grader {
-  requireKnownOptions("call patternMatch", options, OPTIONS);
+  requireKnownOptions("call patternMatch", options, { pattern: true });
   const { pattern } = options;
   const stateless = new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ""));
   return replyGrader({
@@ -108,8 +108,3 @@ export function numberMatch(): Grader {
     },
   });
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof PatternMatchOptions, true>> = {
-  pattern: true,
-};

@@ -57,7 +57,12 @@ export function advantages(
   rewards: readonly (number | null)[],
   options: AdvantagesOptions = {},
 ): (number | null)[] {
-  requireKnownOptions("call advantages", options, OPTIONS);
+  requireKnownOptions("call advantages", options, {
+    groups: true,
+    method: true,
+    epsilon: true,
+    nullReward: true,
+  });
   const { groups, method = "grpo", epsilon = 1e-6, nullReward } = options;
   requireOptions({ groups, method, epsilon, nullReward }, rewards.length);
   const scored = rewards.flatMap((reward, index) => {
@@ -128,11 +133,3 @@ function requireFinite(value: number, name: string): void {
     `Cannot compute advantages as '${name}' must be a finite number: current value is ${value}`,
   );
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof AdvantagesOptions, true>> = {
-  groups: true,
-  method: true,
-  epsilon: true,
-  nullReward: true,
-};

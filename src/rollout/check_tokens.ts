@@ -6,7 +6,7 @@ import { errorMessage, PolicyError } from "../errors.ts";
 import { History } from "../history.ts";
 import { type Policy, type Reply, toReply } from "../policy/policy.ts";
 import type { Task } from "../task.ts";
-import { EpisodeRun } from "./episode_run.ts";
+import { EpisodeRun } from "./episode/episode_run.ts";
 import { type CheckChat, checkChats } from "./tokens/check_chats.ts";
 import { EPISODE_TOKEN_OPTIONS, EpisodeWriter, type TokenOptions } from "./tokens/episode_writer.ts";
 import { TOKEN_FORMAT_OPTIONS, TokenFormat } from "./tokens/token_format.ts";
@@ -95,7 +95,14 @@ export async function checkTokens(
   tokenizer: Tokenizer,
   options: CheckTokensOptions = {},
 ): Promise<TokenReport> {
-  requireKnownOptions("call checkTokens", options, OPTIONS);
+  requireKnownOptions("call checkTokens", options, {
+    ...EPISODE_TOKEN_OPTIONS,
+    maxTokens: true,
+    seed: true,
+    onStart: true,
+    onChat: true,
+    signal: true,
+  });
   const { mode = "append", onRewrite = "keep", onStart, onChat, signal } = options;
   const { format = new TokenFormat({ ...pickKnownOptions(options, TOKEN_FORMAT_OPTIONS), tokenizer }) } =
     options;
@@ -253,13 +260,3 @@ class FixedChat implements Env {
     return Promise.resolve();
   }
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof CheckTokensOptions, true>> = {
-  ...EPISODE_TOKEN_OPTIONS,
-  maxTokens: true,
-  seed: true,
-  onStart: true,
-  onChat: true,
-  signal: true,
-};

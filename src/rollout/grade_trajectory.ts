@@ -27,7 +27,7 @@ export async function gradeTrajectory(
   grader: Grader,
   options: GradeTrajectoryOptions = {},
 ): Promise<Trajectory> {
-  requireKnownOptions("call gradeTrajectory", options, OPTIONS);
+  requireKnownOptions("call gradeTrajectory", options, { timeScale: true, signal: true });
   const { timeScale, signal } = options;
   const { error, rewardParts: _parts, unscored: _reason, timeScale: playedScale, ...rest } = trajectory;
   const played = {
@@ -55,9 +55,3 @@ export async function gradeTrajectory(
     return withFailure(played, error);
   }
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof GradeTrajectoryOptions, true>> = {
-  timeScale: true,
-  signal: true,
-};

@@ -68,7 +68,14 @@ export interface MakeMLGymOptions
  * @throws {Deno.errors.NotFound} if a file does not exist.
  */
 export async function makeMLGym(options: MakeMLGymOptions): Promise<TransformedEnv> {
-  requireKnownOptions("call makeMLGym", options, OPTIONS);
+  requireKnownOptions("call makeMLGym", options, {
+    ...ML_GYM_ENV_OPTIONS,
+    task: true,
+    tasks: true,
+    agent: true,
+    cacheDir: true,
+    onBuild: true,
+  });
   const { task, tasks, tokenizer, agent, cacheDir, onBuild, ...rest } = options;
   if ((task === undefined) === (tasks === undefined)) {
     throw new RangeError(
@@ -216,16 +223,6 @@ const ML_GYM_ENV_OPTIONS: Readonly<Record<keyof MLGymEnvOptions, true>> = {
   maxSteps: true,
   timeoutMs: true,
   silenceMs: true,
-};
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof MakeMLGymOptions, true>> = {
-  ...ML_GYM_ENV_OPTIONS,
-  task: true,
-  tasks: true,
-  agent: true,
-  cacheDir: true,
-  onBuild: true,
 };
 
 /** Names of the options of {@linkcode mlgymTransforms}. */

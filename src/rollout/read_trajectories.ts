@@ -2,7 +2,7 @@ import { requireKnownOptions } from "../options.ts";
 import { errorMessage } from "../errors.ts";
 import { type Line, readLines } from "../read_lines.ts";
 import type { Trajectory } from "./trajectory.ts";
-import { MAX_ROW_BYTES } from "./episode_row.ts";
+import { MAX_ROW_BYTES } from "./episode/episode_row.ts";
 import { parseTrajectory } from "./trajectory_schema.ts";
 
 /** Options of {@linkcode readTrajectories}. */
@@ -24,7 +24,7 @@ export async function* readTrajectories(
   path: string,
   options: ReadTrajectoriesOptions = {},
 ): AsyncGenerator<Trajectory> {
-  requireKnownOptions("call readTrajectories", options, OPTIONS);
+  requireKnownOptions("call readTrajectories", options, { onWarning: true, onDamage: true });
   using file = await Deno.open(path);
   let number = 0;
   for await (const line of readLines(file.readable, { maxBytes: MAX_ROW_BYTES })) {
@@ -49,9 +49,3 @@ function parseLine(line: Line): { readonly trajectory: Trajectory } | { readonly
     return { fault: errorMessage(error) };
   }
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof ReadTrajectoriesOptions, true>> = {
-  onWarning: true,
-  onDamage: true,
-};

@@ -24,7 +24,7 @@ export function resumedPolicy(
   policy: Policy,
   options: ResumedPolicyOptions = {},
 ): Policy {
-  requireKnownOptions("call resumedPolicy", options, OPTIONS);
+  requireKnownOptions("call resumedPolicy", options, { onDiffers: true });
   let replies: readonly Reply[] | undefined;
   let turn = 0;
   return {
@@ -90,8 +90,3 @@ function shown({ role, content }: Message): string {
   const text = JSON.stringify(content);
   return `${role} ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`;
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof ResumedPolicyOptions, true>> = {
-  onDiffers: true,
-};

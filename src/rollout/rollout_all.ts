@@ -6,7 +6,7 @@ import { isRecursiveEnv } from "../envs/rlm/recursive_env.ts";
 import type { Policy } from "../policy/policy.ts";
 import { type Task, type TaskInput, toTask } from "../task.ts";
 import type { InteractionResult } from "./interaction_result.ts";
-import type { CutScore } from "./episode_score.ts";
+import type { CutScore } from "./episode/episode_score.ts";
 import { resumedPolicy } from "./resumed_policy.ts";
 import { requireMaxTurns, rollout, type RolloutOptions } from "./rollout.ts";
 import { rolloutRecursive } from "./rollout_recursive.ts";

@@ -10,7 +10,7 @@ import { groupOf, type Task, type TaskInput, toTask } from "../task.ts";
 import { EndOnFinalReply } from "../transforms/end_episode.ts";
 import type { Transform } from "../transforms/transform.ts";
 import { TransformedEnv } from "../transforms/transformed_env.ts";
-import { EpisodeRun } from "./episode_run.ts";
+import { EpisodeRun } from "./episode/episode_run.ts";
 import { requireMaxTurns, ROLLOUT_OPTIONS, type RolloutOptions } from "./rollout.ts";
 import { EpisodeWriter, type TokenOptions } from "./tokens/episode_writer.ts";
 import { requireTrainable } from "./tokens/require_trainable.ts";
@@ -41,7 +41,7 @@ export async function rolloutRecursive(
   input: TaskInput,
   options: RolloutRecursiveOptions = {},
 ): Promise<Trajectory[]> {
-  requireKnownOptions("call rolloutRecursive", options, OPTIONS);
+  requireKnownOptions("call rolloutRecursive", options, { ...ROLLOUT_OPTIONS, id: true });
   const { maxTurns = 64, tokens, id = crypto.randomUUID(), onAborted, signal } = options;
   requireMaxTurns(maxTurns);
   const format = tokens && (tokens.format ?? new TokenFormat(pickKnownOptions(tokens, TOKEN_FORMAT_OPTIONS)));
@@ -138,9 +138,3 @@ export function replyOfQuestion({ messages, error, cut, turns }: Trajectory): st
   }
   return parseTaggedReply(messageText(last)).visibleText.trim();
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof RolloutRecursiveOptions, true>> = {
-  ...ROLLOUT_OPTIONS,
-  id: true,
-};

@@ -6,7 +6,7 @@ import type { Env } from "../envs/env.ts";
 import type { Policy } from "../policy/policy.ts";
 import { deriveSeed } from "../seeded_random.ts";
 import { type TaskInput, toTask } from "../task.ts";
-import { EpisodeRun } from "./episode_run.ts";
+import { EpisodeRun } from "./episode/episode_run.ts";
 import { requireMaxTurns, ROLLOUT_OPTIONS, type RolloutOptions } from "./rollout.ts";
 import { EpisodeWriter } from "./tokens/episode_writer.ts";
 import { requireTrainable } from "./tokens/require_trainable.ts";
@@ -76,7 +76,12 @@ export async function rolloutTree(
   task: TaskInput,
   options: RolloutTreeOptions,
 ): Promise<Trajectory[]> {
-  requireKnownOptions("call rolloutTree", options, OPTIONS);
+  requireKnownOptions("call rolloutTree", options, {
+    ...ROLLOUT_OPTIONS,
+    branch: true,
+    concurrency: true,
+    id: true,
+  });
   const { maxTurns = 64, tokens, id = crypto.randomUUID(), concurrency = 8, signal } = options;
   const { envName, timeScale, seed, sample, cutScore, limits } = options;
   requireMaxTurns(maxTurns);
@@ -242,11 +247,3 @@ class EpisodeTree {
     this.#ended.push({ number, trajectory });
   }
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof RolloutTreeOptions, true>> = {
-  ...ROLLOUT_OPTIONS,
-  branch: true,
-  concurrency: true,
-  id: true,
-};

@@ -5,7 +5,7 @@ import { FrameKind, MAX_FRAME_BYTES } from "./protocol.ts";
 const encoder = new TextEncoder();
 
 /**
- * Writes one file of an interpreter.
+ * Writes a file of an interpreter.
  *
  * @throws {ArgumentRangeError} if the file is larger than a frame.
  * @throws {GuestFileError} with the guest's message if the guest cannot write the file.
@@ -33,7 +33,7 @@ export async function putFile(link: GuestLink, path: string, contents: Uint8Arra
   }
 }
 
-/** Writes files, one after the other. Throws as {@linkcode putFile} does. */
+/** Writes files in turn. Throws as {@linkcode putFile} does. */
 export async function putFiles(
   link: GuestLink,
   files: Readonly<Record<string, Uint8Array | string>>,
@@ -42,7 +42,7 @@ export async function putFiles(
 }
 
 /**
- * Reads one file of an interpreter.
+ * Reads a file of an interpreter.
  *
  * @throws {GuestFileError} with the guest's message if the guest cannot read the file.
  */
@@ -57,7 +57,7 @@ export async function getFile(link: GuestLink, path: string): Promise<Uint8Array
 }
 
 /**
- * Maximum size of all files that one exec returns, in bytes. Many names, such as links, can denote one file, so the
+ * Maximum size of all files that an exec returns, in bytes. Many names, such as links, can denote a single file, so the
  * limit of a session's files does not bound it.
  */
 export const MAX_FETCHED_BYTES: number = 64 * 1024 * 1024;

@@ -17,14 +17,14 @@ const MAX_ERROR_CHARACTERS = 100_000;
 /** Kinds of refused attempts. */
 const DENIED_KINDS = ["files", "network", "processes", "javascript"] as const;
 
-/** Maximum count of a kind; larger ones of the guest are lowered to it. */
+/** Maximum count of a kind; larger counts of the guest are lowered to this maximum. */
 export const MAX_DENIED = 1_000_000;
 const countsSchema = z.partialRecord(
   z.enum(DENIED_KINDS),
   z.int().nonnegative().transform((count) => Math.min(count, MAX_DENIED)),
 );
 
-/** Notes of a guest about an exec, beside its outcome. */
+/** Notes of a guest about an exec, beside the outcome. */
 const noteSchema = z.strictObject({
   denied: countsSchema.optional(),
   droppedDisplays: z.int().nonnegative().optional(),
@@ -39,9 +39,9 @@ const shellOutcomeSchema = z.strictObject({
   cwd: text.max(MAX_PATH_CHARACTERS).startsWith("/"),
 });
 
-/** Maximum number of forms of one object. */
+/** Maximum number of forms of an object. */
 const MAX_FORMS = 16;
-/** MIME types of data that is base64; other data is text, or JSON where the type is one of JSON. */
+/** MIME types of data that is base64; other data is text, or JSON where the type is a type of JSON. */
 const BINARY = /^(?:(?:image|audio|video)\/(?!svg\+xml$)|application\/(?:pdf|octet-stream)$)/;
 const IS_JSON = /[/+]json$/;
 const mimeType = text.max(127).regex(/^[a-z0-9][\w!#$&^.+-]*\/[a-z0-9][\w!#$&^.+-]*$/i);
@@ -62,7 +62,7 @@ const callSchema = z.strictObject({
   arguments: z.record(text, z.unknown()),
 });
 
-/** End of a block, as the guest reports it. */
+/** End of a block, as reported by the guest. */
 type GuestOutcome =
   & { readonly denied?: GuestNote["denied"] }
   & (
@@ -76,7 +76,7 @@ type GuestOutcome =
     | { readonly status: "exited"; readonly exitCode: number }
   );
 
-/** Result of a block as the guest reports it. The host ignores what it can observe itself. */
+/** Result of a block as reported by the guest. The host ignores what the host can observe itself. */
 export interface GuestResult extends GuestNote {
   readonly truncated: boolean;
   readonly flooded: boolean;
@@ -84,12 +84,12 @@ export interface GuestResult extends GuestNote {
   readonly outcome: GuestOutcome;
 }
 
-/** Result of a command line as the guest reports it. */
+/** Result of a command line as reported by the guest. */
 export interface GuestShellResult extends Omit<GuestResult, "outcome"> {
   readonly outcome: z.output<typeof shellOutcomeSchema>;
 }
 
-/** A call of a host tool, as the guest requests it. */
+/** A call of a host tool, as requested by the guest. */
 export type GuestCall = z.output<typeof callSchema>;
 
 const decoder = new TextDecoder();
@@ -105,7 +105,7 @@ interface FrameSize {
 
 /** Maximum size of what is around a value: errors, at four bytes for each character, and heads. */
 const MAX_ENVELOPE_BYTES = 2 * 1024 * 1024;
-/** Maximum size of the JSON in a result beside its value; real ones are smaller. */
+/** Maximum size of the JSON in a result beside the value; real sizes are smaller. */
 const MAX_NOTE: FrameSize = { bytes: 64 * 1024, values: 64 };
 /** Maximum size of a call. */
 export const MAX_CALL: FrameSize = { bytes: 16 * 1024 * 1024, values: JSON_LIMITS.values };
@@ -113,7 +113,7 @@ export const MAX_CALL: FrameSize = { bytes: 16 * 1024 * 1024, values: JSON_LIMIT
 /**
  * Parses the payload of a `result` frame that ends an exec.
  *
- * @throws {SyntaxError} if it is invalid, or its value is longer than the runner sends.
+ * @throws {SyntaxError} if the payload is invalid, or the value is longer than the runner sends.
  */
 export function parseResult(payload: Uint8Array, maxValueCharacters: number): GuestResult {
   checkSize(payload, 14 * maxValueCharacters + MAX_ENVELOPE_BYTES);
@@ -164,7 +164,7 @@ const MAX_VALUE_JSON_CHARACTERS = 1024 * 1024;
 /** Maximum size of the JSON of a value. The runner sends at most 100,000 values, beside which brackets are counted. */
 const VALUE_JSON_LIMITS: JsonLimits = { depth: 32, values: 2 * JSON_LIMITS.values };
 
-/** Returns the value of an outcome: its text, and what its JSON represents, if it has one. */
+/** Returns the value of an outcome: the text, and what the JSON represents, if there is JSON. */
 function valueOf(
   value: Uint8Array,
   json: Uint8Array,
@@ -188,7 +188,7 @@ function errorText(bytes: Uint8Array): string {
 /**
  * Parses the JSON of a value.
  *
- * @throws {SyntaxError} if it is invalid, too large, or nothing that the runner sends.
+ * @throws {SyntaxError} if the JSON is invalid, too large, or nothing that the runner sends.
  */
 function parseValueJson(json: string): JsonValue {
   if (json.length > MAX_VALUE_JSON_CHARACTERS) {
@@ -220,7 +220,7 @@ function isPlain(value: JsonValue): boolean {
 /**
  * Parses the payload of a `result` frame that ends a command line.
  *
- * @throws {SyntaxError} if it is invalid.
+ * @throws {SyntaxError} if the payload is invalid.
  */
 export function parseShellResult(payload: Uint8Array): GuestShellResult {
   const { note, outcome, ...head } = decodeResult(payload);
@@ -230,13 +230,13 @@ export function parseShellResult(payload: Uint8Array): GuestShellResult {
 /**
  * Parses the payload of a `call` frame.
  *
- * @throws {SyntaxError} if it is invalid.
+ * @throws {SyntaxError} if the payload is invalid.
  */
 export function parseCall(payload: Uint8Array, max: FrameSize = MAX_CALL): GuestCall {
   return parse(callSchema, payload, max);
 }
 
-/** Returns the arguments of a call, with the integers of its payload that a number cannot hold as bigints. */
+/** Returns the arguments of a call, with integers that a number cannot hold as bigints. */
 export function withExactIntegers(
   args: Readonly<Record<string, unknown>>,
   payload: Uint8Array,
@@ -249,7 +249,10 @@ export function withExactIntegers(
   return call.arguments;
 }
 
-/** Returns JSON of the arguments of a call with each number as the guest wrote it, if one would be written differently. */
+/**
+ * Returns JSON of the arguments of a call with each number as the guest wrote the number, if a number would be written
+ * differently.
+ */
 export function exactArgumentsText(payload: Uint8Array): string | undefined {
   const call = parseExact(decoder.decode(payload));
   return call === undefined ? undefined : JSON.stringify((call as GuestCall).arguments);
@@ -260,7 +263,7 @@ function hasLargeInteger(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.values(value).some(hasLargeInteger);
 }
 
-/** Parses the payload of a `display` frame. Returns `undefined` if a form is not what its MIME type says. */
+/** Parses the payload of a `display` frame. Returns `undefined` if a form is not what the MIME type says. */
 export function parseDisplay(payload: Uint8Array): MimeBundle | undefined {
   const max = { bytes: MAX_DISPLAY_BYTES, values: JSON_LIMITS.values };
   try {
@@ -271,7 +274,7 @@ export function parseDisplay(payload: Uint8Array): MimeBundle | undefined {
   }
 }
 
-/** Parses a payload after checking its size: a megabyte of brackets would become a hundred megabytes of objects. */
+/** Parses a payload after checking the size: a megabyte of brackets would become a hundred megabytes of objects. */
 function parse<Schema extends z.core.$ZodType>(
   schema: Schema,
   payload: Uint8Array,

@@ -21,13 +21,13 @@ export interface Termination {
   readonly message: string;
   /** True if the guest ended by itself, so that its process may still run. */
   readonly ended?: true;
-  /** Exit code from 0 to 255, if the guest reports that its program ended the interpreter with one. */
+  /** Exit code from 0 to 255, if the guest reports that the program ended the interpreter with a code. */
   readonly exitCode?: number;
   /** Signal that ended the process, if this host did not kill it. */
   readonly signal?: string;
 }
 
-/** Termination of the other interpreters of a process that is killed because one of them does not stop. */
+/** Termination of the other interpreters of a process that is killed because an interpreter does not stop. */
 export const COLLATERAL_KILL: Termination = {
   reason: "collateral",
   message: "another session of its process did not stop, and the process was killed",
@@ -77,7 +77,7 @@ export interface GuestListener {
 }
 
 /**
- * The host's end of the connection to one interpreter. Sends and receives frames until the interpreter is
+ * The host's end of the connection to an interpreter. Sends and receives frames until the interpreter is
  * terminated.
  */
 export class GuestLink {
@@ -117,12 +117,12 @@ export class GuestLink {
     return this.#pipe.pid;
   }
 
-  /** Sends one frame to the interpreter. A promise resolves when the frame is written, or never will be. */
+  /** Sends a frame to the interpreter. A promise resolves when the frame is written, or never will be. */
   send(kind: FrameKind, payload?: Uint8Array | string): Promise<void> | void {
     return this.#pipe.send(kind, this.#session, payload);
   }
 
-  /** Handles one frame of this session. An unexpected frame is a protocol violation. */
+  /** Handles a frame of this session. An unexpected frame is a protocol violation. */
   receive(frame: Frame): void {
     if (this.#termination) return;
     if (frame.kind === FrameKind.opened && !this.#isOpen) this.#opened();
@@ -138,7 +138,7 @@ export class GuestLink {
   }
 
   /**
-   * Sends a request whose response is one `done` frame, and returns the contents of the response.
+   * Sends a request whose response is a `done` frame, and returns the contents of the response.
    *
    * @throws {GuestRefusal} with the guest's message if the guest refuses the request.
    * @throws {SandboxError} if the interpreter is terminated or does not respond within 10 seconds.
@@ -196,8 +196,8 @@ export class GuestLink {
 const OUT_OF_MEMORY = /out of memory|allocation failed|OOM|Cannot allocate|Failed to reserve/i;
 
 /**
- * Returns the termination that a guest reports. It may be false: message and exit code are shown and change nothing
- * else.
+ * Returns the termination that a guest reports. The report may be false: message and exit code are shown and change
+ * nothing else.
  */
 function terminationOfGuest(payload: Uint8Array): Termination {
   const { reason, exitCode } = decodeLost(payload);
@@ -227,7 +227,7 @@ export function isRetryable(error: unknown): boolean {
   return error instanceof RetryableStartError;
 }
 
-/** Returns the error for an interpreter that was terminated before it started. */
+/** Returns the error for an interpreter that was terminated before the start. */
 export function startError(
   termination: Termination,
   options: ErrorOptions & { stderr?: string | undefined } = {},

@@ -8,23 +8,23 @@ import { FrameKind } from "./protocol.ts";
 /** Source of the interpreters of a session. */
 export interface InterpreterSource {
   openLink(seed: number | undefined): Promise<GuestLink>;
-  /** Returns what checkpoints of its sessions are bound to. */
+  /** Returns what checkpoints of the interpreter's sessions are bound to. */
   checkpointScope(): Promise<CheckpointScope>;
 }
 
-/** A result that reports whether its interpreter was lost. */
+/** A result that reports whether the interpreter was lost. */
 type Result = Pick<ExecOutcome, "stateKept" | "restarted" | "restoredFrom">;
 
 /**
- * The interpreter of a session. It is replaced when it was lost: by a fresh one, or by one in the state of the
- * last checkpoint. Its calls must not overlap.
+ * The interpreter of a session. A lost interpreter is replaced: by a fresh interpreter, or by an interpreter in the
+ * state of the last checkpoint. Calls must not overlap.
  */
 export class Interpreter {
   readonly #source: InterpreterSource;
   #seed: number | undefined;
   #link: Promise<GuestLink>;
   #recovery: Recovery | undefined;
-  /** True if a fresh interpreter replaced a lost one, which no result has reported yet. */
+  /** True if a fresh interpreter replaced a lost interpreter, which no result has reported yet. */
   #restarted = false;
   /** The checkpoint to which the session returned, which no result has reported yet. */
   #restoredFrom: RestoredFrom | undefined;
@@ -44,12 +44,15 @@ export class Interpreter {
     return this.#link;
   }
 
-  /** True if the interpreter replaced a lost one, which no result has reported yet. */
+  /** True if the interpreter replaced a lost interpreter, which no result has reported yet. */
   get hasUnreportedLoss(): boolean {
     return this.#restarted || this.#restoredFrom !== undefined;
   }
 
-  /** Lets the session return to a checkpoint when its interpreter is lost. Without options, it starts again then. */
+  /**
+   * Lets the session return to a checkpoint when the interpreter is lost. Without options, the session starts again
+   * then.
+   */
   setRecovery(
     options: Pick<RecoveryOptions, "every" | "memory"> | undefined,
     parts: Pick<RecoveryParts, "onDue" | "store">,
@@ -61,24 +64,24 @@ export class Interpreter {
     });
   }
 
-  /** Returns the running interpreter; starts another one if it was lost. */
+  /** Returns the running interpreter; starts another interpreter after a loss. */
   async ensure(): Promise<GuestLink> {
     await this.#settleRewind();
     this.#isPristine = false;
-    const link = await this.#link.catch(() => undefined); // if it did not start, another one is tried
+    const link = await this.#link.catch(() => undefined); // if the start fails, another interpreter is tried
     if (link?.alive) return link;
     this.#reopen({ wasLost: link !== undefined });
     return await this.#link;
   }
 
-  /** Reports on a result that its interpreter replaced a lost one. */
+  /** Reports on a result that the interpreter replaced a lost interpreter. */
   noteLoss(result: Result): void {
     if (this.#restoredFrom) result.restoredFrom = this.#restoredFrom;
     if (this.#restarted) result.restarted = true;
     this.#setReported();
   }
 
-  /** Replaces the interpreter if a call has lost it; otherwise takes a checkpoint, if one is due. */
+  /** Replaces the interpreter if a call has lost the interpreter; otherwise takes a checkpoint, if due. */
   async afterCall(link: GuestLink, result?: Result): Promise<void> {
     if (this.#rewound) return;
     if (link.alive) return await this.#recovery?.afterCall(link);
@@ -118,7 +121,7 @@ export class Interpreter {
     this.#setReported();
   }
 
-  /** Replaces the interpreter by a fresh one. */
+  /** Replaces the interpreter by a fresh interpreter. */
   async replace(): Promise<GuestLink> {
     await this.end("the session was reset");
     this.#link = this.#open();
@@ -131,7 +134,7 @@ export class Interpreter {
     link?.fail({ reason: "closed", message });
   }
 
-  /** Waits for the rewind after the last exec. If it failed, a fresh interpreter replaces the session's. */
+  /** Waits for the rewind after the last exec. If the rewind failed, a fresh interpreter replaces the session's. */
   async #settleRewind(): Promise<void> {
     if (!this.#rewound) return;
     const isRewound = await this.#rewound;
@@ -148,7 +151,7 @@ export class Interpreter {
     this.#restoredFrom = undefined;
   }
 
-  /** Starts an interpreter in place of one that was lost, or that did not start. */
+  /** Starts an interpreter in place of an interpreter that was lost, or that did not start. */
   #reopen({ wasLost }: { wasLost: boolean }): void {
     this.#restarted ||= wasLost;
     const recovery = this.#recovery;
@@ -171,13 +174,13 @@ export class Interpreter {
 
   /** Writes the image back over the heap. Returns false if a fresh interpreter is needed. */
   async #rewind(seed: number | undefined): Promise<boolean> {
-    const link = await this.#link.catch(() => undefined); // if it did not start, it is replaced
+    const link = await this.#link.catch(() => undefined); // an interpreter that did not start is replaced
     if (!link?.alive) return false;
     try {
       await link.request(FrameKind.rewind, JSON.stringify({ seed }));
       return true;
     } catch {
-      return false; // the interpreter was lost: the caller replaces it
+      return false; // the interpreter was lost: the caller replaces the interpreter
     }
   }
 }

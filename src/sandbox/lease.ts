@@ -16,7 +16,7 @@ export interface LeaseOptions extends Pick<ExecOptions, "then"> {
 export interface Recoverable {
   /** Lets it return to a checkpoint when its interpreter is lost. Without options, it starts again then. */
   setRecovery(options: RecoveryOptions | undefined): void;
-  /** Takes a checkpoint now, unless nothing has happened since the last one. */
+  /** Takes a checkpoint now, unless nothing has happened since the last checkpoint. */
   takeCheckpoint(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export class Lease implements BranchingLease {
   /**
    * With `then`, each exec of the lease has this option. `fork` makes copies of the session.
    *
-   * @default `fork` is that of the session
+   * @default `fork` is the method of the session
    */
   constructor(
     session: BranchingSession,

@@ -21,7 +21,7 @@ import type {
   SessionLease,
   SessionPool,
 } from "./contract/pool.ts";
-import { checkEvery, checkProfile, checkResetMode, checkSeed, checkTimeScale } from "./exec_check.ts";
+import { checkEvery, checkProfile, checkResetMode, checkSeed, checkTimeScale } from "./exec/exec_check.ts";
 import { countNewInterpreters, IdleSessions, type WaitingLease } from "./idle_sessions.ts";
 import { disposeUnless, Lease } from "./lease.ts";
 import { detectLayers, type LayerReport } from "./process/layers.ts";
@@ -40,36 +40,37 @@ export interface SandboxPoolOptions extends SandboxOptions {
    */
   size?: number | undefined;
   /**
-   * Number of further sessions, from 0 to 4096, so that a lease need not wait while one that has ended is reset. At most
-   * `size` sessions are leased at the same time.
+   * Number of further sessions, from 0 to 4096, so that a lease need not wait while the session of an ended lease is
+   * reset. At most `size` sessions are leased at the same time.
    *
    * @default 0
    */
   spare?: number | undefined;
   /**
    * Number of further sessions in reset mode `owner`, from 0 to 4096. A further session starts when more owners than
-   * sessions take turns, so that each owner finds its own interpreter again, and ends after `keepMs` without use.
+   * sessions take turns, so that each owner finds the owner's own interpreter again, and ends after `keepMs` without
+   * use.
    *
    * @default 0
    */
   keep?: number | undefined;
   /**
-   * Milliseconds for which an interpreter stays with its owner without a lease, in reset mode `owner`.
+   * Milliseconds for which an interpreter stays with the owner without a lease, in reset mode `owner`.
    *
    * @default 60_000
    */
   keepMs?: number | undefined;
   /**
-   * Reset of a session after a lease. `fresh` starts a new interpreter, so that no lease can affect a later
-   * one. `rewind` writes the base image back over the heap: it is faster, but only for leases that trust each
-   * other. `owner` rewinds between leases of the same owner, and starts a new interpreter for another one and
-   * after leases without an owner.
+   * Reset of a session after a lease. `fresh` starts a new interpreter, so that no lease can affect a later lease.
+   * `rewind` writes the base image back over the heap: faster, but only for leases that trust each other. `owner`
+   * rewinds between leases of the same owner, and starts a new interpreter for another owner and after leases without
+   * an owner.
    *
    * @default "fresh"; once many leases have waited for their processes, a line on stderr states the price
    */
   resetMode?: "fresh" | "rewind" | "owner" | undefined;
   /**
-   * See {@linkcode SandboxOptions.optimize}. Processes of a pool that rewinds its sessions run many programs.
+   * See {@linkcode SandboxOptions.optimize}. Processes of a pool that rewinds sessions run many programs.
    *
    * @default "use" if `resetMode` is `fresh`, otherwise "start"
    */
@@ -90,8 +91,8 @@ const PRICE =
 const MAX_SIZE = 4096;
 const KEEP_MS = 60_000;
 /**
- * Time for which a domain waits for its own sessions before the pool prepares a new interpreter, in milliseconds. To start
- * an interpreter takes as long.
+ * Time for which a domain waits for sessions of the domain before the pool prepares a new interpreter, in
+ * milliseconds. To start an interpreter takes as long.
  */
 const PATIENCE_MS = 300;
 /**
@@ -128,7 +129,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   readonly #domains = new Map<Session, string>();
   /** Sessions that are rewound for their domains. */
   readonly #rewinding = new Set<Session>();
-  /** Sessions whose interpreter has run nothing yet. */
+  /** Sessions with an interpreter that has run nothing yet. */
   readonly #cold = new Set<Session>();
   readonly #waiting = new WaitList<Session, WaitingLease>();
   readonly #busy = new Set<Promise<void>>();
@@ -149,7 +150,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   /**
    * Begins to start sessions at once.
    *
-   * @throws {RangeError} if `size` is not an integer from 1 to 4096, or `spare` not one from 0 to 4096.
+   * @throws {RangeError} if `size` is not an integer from 1 to 4096, or `spare` is not an integer from 0 to 4096.
    * @throws {TypeError} if `profile` is not a profile or `resetMode` is unknown.
    */
   constructor(options: SandboxPoolOptions) {
@@ -178,15 +179,15 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   }
 
   /**
-   * Leases a session. Waits if all are leased; first come, first served. No lease before had its interpreter,
-   * unless `resetMode` is `rewind`, or `owner` and the lease had the same one. With a `seed` the session's randomness is reproducible. With `from` it is in the
-   * state of a checkpoint.
+   * Leases a session. Waits if all are leased; first come, first served. No lease before had the session's
+   * interpreter, unless `resetMode` is `rewind`, or `owner` and that lease had the same owner. With a `seed` the
+   * session's randomness is reproducible. With `from` the session is in the state of a checkpoint.
    *
    * @throws {CheckpointError} if that checkpoint must not be restored here.
    * @throws {ArgumentRangeError} if `seed` is not a safe integer, or `checkpointEvery` is out of range.
    * @throws {SandboxError} if no session can be started.
    * @throws {Error} if the pool is disposed.
-   * @throws the reason of `signal` if it aborts.
+   * @throws the reason of `signal` if aborted.
    */
   async acquire(options: SandboxAcquireOptions = {}): Promise<Lease> {
     checkOptionNames("acquire", options);
@@ -215,7 +216,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     return checkpoint;
   }
 
-  /** Returns what the checkpoints of its sessions are bound to, as texts that tell nothing of the key. */
+  /** Returns what the checkpoints of the pool's sessions are bound to, as texts that tell nothing of the key. */
   async checkpointOrigin(): Promise<CheckpointOrigin> {
     return await checkpointOrigin(await this.#checkpointScope());
   }
@@ -267,7 +268,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     return { lease, session };
   }
 
-  /** Leases sessions in the state of a leased one. */
+  /** Leases sessions in the state of a leased session. */
   async #fork(parent: Session, count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
     const { seed, signal } = options;
     if (count >= this.size) {
@@ -301,9 +302,9 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     }
   }
 
-  /** Prints once what a process for each lease costs, if the caller has not chosen it. */
+  /** Prints once what a process for each lease costs, if the caller has not chosen that reset mode. */
   #statePrice(): void {
-    // deno-lint-ignore no-console -- a program that chose nothing has no other place to hear of it
+    // deno-lint-ignore no-console -- a program that chose nothing has no other place to hear of the price
     if (this.#options.resetMode === undefined && ++this.#waits === MANY_WAITS) console.warn(PRICE);
   }
 
@@ -343,7 +344,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     this.#track(this.#add());
   }
 
-  /** Starts one session, in a process that has room for it or else in a new one. */
+  /** Starts a session, in a process with room or else in a new process. */
   async #add(): Promise<void> {
     using coming = this.#come();
     using _start = await this.#starts.acquire();
@@ -367,7 +368,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     this.#slots--;
   }
 
-  /** Rejects the first waiter if its session did not start, or all waiters if the process did not start. */
+  /** Rejects the first waiter if the waiter's session did not start, or all waiters if the process did not start. */
   async #rejectWaiters({ sandbox }: Process, error: unknown): Promise<void> {
     const startFailed = await sandbox.then(() => false, () => true);
     if (startFailed) this.#waiting.rejectAll(error);
@@ -397,7 +398,10 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     return process;
   }
 
-  /** Makes a session available. If it stays idle, its first lease waits for the end of its {@linkcode warmUp}. */
+  /**
+   * Makes a session available. If the session stays idle, the first lease waits for the end of the session's
+   * {@linkcode warmUp}.
+   */
   #offer(session: Session): void {
     const domain = this.#domains.get(session);
     this.#idle.add(session, domain);
@@ -406,7 +410,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     if (this.#idle.has(session) && this.#cold.delete(session)) this.#track(warmUp(session));
   }
 
-  /** Returns an idle session, that of an earlier lease if possible, unless there are `size` leases. */
+  /** Returns an idle session, the session of an earlier lease if possible, unless there are `size` leases. */
   #take(domain: string | undefined, near?: SessionLease): Session | undefined {
     if (this.#leases >= this.size) return undefined;
     const session = this.#idle.take(domain, near && this.#sessionOf.get(near));
@@ -459,7 +463,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     } catch {
       if (this.#disposed) return;
       await this.#end(session);
-      if (this.#waiting.size > 0) this.#fill(); // a waiter gets the next session, or the error of its start
+      if (this.#waiting.size > 0) this.#fill(); // a waiter gets the next session, or the error of the start
     }
   }
 

@@ -1,12 +1,11 @@
 /**
- * Frames between host and guest. Both sides import this file, and it imports nothing.
+ * Frames between host and guest. Both sides import this file, which imports nothing.
  *
- * A frame is `u32 payload bytes | u16 session | u8 kind | u8 0 | payload`, all little-endian. The host
- * treats each frame from the child as hostile: this file limits the sizes, and the code that reads a payload
- * checks its contents.
+ * A frame is `u32 payload bytes | u16 session | u8 kind | u8 0 | payload`, all little-endian. The host treats each
+ * frame from the child as hostile: this file limits the sizes, and the code that reads a payload checks the contents.
  */
 
-/** Default home directory of a session. A profile may set another one. */
+/** Default home directory of a session. A profile may set another directory. */
 export const HOME = "/home/pyodide";
 
 /** Size of a frame's header, in bytes. */
@@ -19,16 +18,16 @@ export const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 export const PART_BYTES = 64 * 1024;
 
 /**
- * Bytes of an exec's output limit that each change between stdout and stderr costs: writes to one stream are joined,
- * others are separate frames and cost memory beside their bytes.
+ * Bytes of an exec's output limit that each change between stdout and stderr costs: writes to the same stream are
+ * joined, others are separate frames and cost memory beside their bytes.
  */
 export const OUTPUT_PIECE_BYTES = 32;
 
 /** Maximum number of bundles that an exec shows. The guest drops others, and reports their number. */
 export const MAX_DISPLAYS = 100;
-/** Maximum size of all bundles that an exec shows, in bytes. Those that it removed again count, too. */
+/** Maximum size of all bundles that an exec shows, in bytes. Bundles that were removed again count, too. */
 export const MAX_DISPLAY_BYTES = 8 * 1024 * 1024;
-/** Bytes of that limit that each bundle costs beside its own. */
+/** Bytes of that limit that each bundle costs beside the bundle's own. */
 export const DISPLAY_COST_BYTES = 64;
 
 /** Kinds of frames. The host sends kinds up to 31, the guest sends kinds from 32. */
@@ -43,9 +42,9 @@ export const FrameKind = {
   reply: 4,
   /** Host: interrupt the running exec. */
   interrupt: 5,
-  /** Host: write one file. `u16 path bytes | path | contents`. */
+  /** Host: write a file. `u16 path bytes | path | contents`. */
   put: 6,
-  /** Host: read one file. The path. */
+  /** Host: read a file. The path. */
   get: 7,
   /** Host: restore the heap from the image. JSON. */
   rewind: 8,
@@ -53,7 +52,7 @@ export const FrameKind = {
   close: 9,
   /** Host: run a command line in the session's shell. JSON. */
   shell: 10,
-  /** Host: stop sending frames of the session. Its program then waits when it writes. */
+  /** Host: stop sending frames of the session. The session's program then waits when writing. */
   pause: 11,
   /** Host: send frames of the session again. */
   resume: 12,
@@ -65,13 +64,13 @@ export const FrameKind = {
   flush: 15,
   /** Host: send the session's state. JSON. */
   checkpoint: 16,
-  /** Host: replace the session's state by that of the parts that follow. JSON. */
+  /** Host: replace the session's state by the parts that follow. JSON. */
   restore: 17,
   /** Host: a piece of a checkpoint that is to be restored. Bytes. */
   piece: 18,
   /** Host: seed of the bytes of `os.urandom` in the next exec. JSON. */
   entropy: 19,
-  /** Guest: the child has read its assets and given up its permissions. */
+  /** Guest: the child has read the assets and given up all permissions. */
   booted: 32,
   /** Guest: the session is ready for execs. JSON. */
   opened: 33,
@@ -83,7 +82,10 @@ export const FrameKind = {
   call: 36,
   /** Guest: the result of an exec or of a command line. See {@linkcode ResultParts}. */
   result: 37,
-  /** Guest: a request such as `put` or `restore` is done, or the rewind after an exec. `u8 status | contents or error text`; see {@linkcode DoneStatus}. */
+  /**
+   * Guest: a request such as `put` or `restore` is done, or the rewind after an exec. `u8 status | contents or error
+   * text`; see {@linkcode DoneStatus}.
+   */
   done: 38,
   /** Guest: the interpreter has ended, with the reason. `u8 has exit code | u8 exit code | text`. */
   lost: 39,
@@ -93,7 +95,7 @@ export const FrameKind = {
   image: 41,
   /** Guest: the session has ended after a `close`. */
   closed: 42,
-  /** Guest: data by MIME type that the program shows, as JSON. Empty: remove those of the exec. */
+  /** Guest: data by MIME type that the program shows, as JSON. Empty: remove the shown data of the exec. */
   display: 43,
   /** Guest: a part of a checkpoint. See {@linkcode PART_BYTES}. */
   part: 44,
@@ -123,8 +125,9 @@ export function decodeLost(payload: Uint8Array): { reason: Uint8Array; exitCode:
 
 /**
  * Returns the payload of an `exec` frame: `u8 flags | u32 calls | u32 value characters | u32 code bytes | code |
- * extras`. The extras are JSON: `script`, `inputs` and `tools`. Most execs have none. Flags: 1 extras follow, 2 the guest
- * rewinds after the result and then sends `done`, 4 the first `input` frame before it is the program's stdin.
+ * extras`. The extras are JSON: `script`, `inputs` and `tools`. Most execs have none. Flags: 1 extras follow, 2 the
+ * guest rewinds after the result and then sends `done`, 4 the first `input` frame before this frame is the program's
+ * stdin.
  */
 export function encodeExec(
   code: string,
@@ -186,9 +189,10 @@ export function encodeText(text: string): Uint8Array<ArrayBuffer> {
 export const OUTCOME_STATUSES = ["ok", "error", "memory", "interrupted", "exited"] as const;
 
 /**
- * Size of an outcome's head: `u8 status | u8 flag | u32 | u32 | u32`, the lengths of three texts, in bytes. The flag is
- * the exit code; with status `ok` it is 2 if there is a value, and 3 if it was cut. The texts are the value and its JSON, or the type, the message and the
- * traceback of an error. Counts of refused attempts follow as JSON, if there are any.
+ * Size of an outcome's head: `u8 status | u8 flag | u32 | u32 | u32`, the lengths of three texts, in bytes. The flag
+ * is the exit code; with status `ok` 2 if there is a value, and 3 if the value was cut. The texts are the value and
+ * the value's JSON, or the type, the message and the traceback of an error. Counts of refused attempts follow as JSON,
+ * if there are any.
  */
 export const OUTCOME_HEAD_BYTES = 14;
 
@@ -225,7 +229,7 @@ export function encodeResult(
 /**
  * Parses the payload of a `result` frame.
  *
- * @throws {SyntaxError} if it is too short, or has unknown flags.
+ * @throws {SyntaxError} if the payload is too short, or has unknown flags.
  */
 export function decodeResult(payload: Uint8Array): ResultParts {
   const flags = payload[0] ?? 0;
@@ -268,7 +272,7 @@ export function writeFrameHead(
 /**
  * Returns the payload length from the header at `offset`.
  *
- * @throws {RangeError} if it exceeds {@linkcode MAX_FRAME_BYTES}.
+ * @throws {RangeError} if the length exceeds {@linkcode MAX_FRAME_BYTES}.
  */
 export function payloadLength(bytes: Uint8Array, offset = 0): number {
   const length = new DataView(bytes.buffer, bytes.byteOffset + offset, 4).getUint32(0, true);
@@ -280,7 +284,7 @@ export function payloadLength(bytes: Uint8Array, offset = 0): number {
   return length;
 }
 
-/** Encodes one frame. A string payload is sent as UTF-8. */
+/** Encodes a frame. A string payload is sent as UTF-8. */
 export function encodeFrame(
   kind: FrameKind,
   session: number,
@@ -304,14 +308,14 @@ export function join(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** A frame with a larger payload can be passed on before all of it has arrived. */
+/** A frame with a larger payload can be passed on before the whole frame has arrived. */
 const LARGE_BYTES = 64 * 1024;
 
-/** The beginning of a frame. `bytes` has its head and is valid until the next call of the splitter. */
+/** The beginning of a frame. `bytes` has the head and is valid until the next call of the splitter. */
 export interface StartedFrame {
   readonly session: number;
   readonly bytes: Uint8Array;
-  /** Number of its bytes that have not arrived yet. */
+  /** Number of bytes of the frame that have not arrived yet. */
   readonly restBytes: number;
 }
 
@@ -321,8 +325,8 @@ export class FrameSplitter {
   #pendingBytes = 0;
 
   /**
-   * Adds a piece and yields the frames that it completes. A payload may be a part of the piece, so that the caller must
-   * not overwrite the piece while it keeps the payload.
+   * Adds a piece and yields the frames that the piece completes. A payload may be a part of the piece, so that the
+   * caller must not overwrite the piece while keeping the payload.
    *
    * @throws {RangeError} if a frame announces more than {@linkcode MAX_FRAME_BYTES}.
    */
@@ -346,7 +350,7 @@ export class FrameSplitter {
     this.#store(bytes);
   }
 
-  /** The frame that has started, if its payload is large. */
+  /** The frame that has started, if the payload is large. */
   get started(): StartedFrame | undefined {
     if (this.#pendingBytes < FRAME_HEAD_BYTES) return undefined;
     const payloadBytes = payloadLength(this.#pending);
@@ -358,7 +362,7 @@ export class FrameSplitter {
     };
   }
 
-  /** Forgets the frame that has started. The next piece must begin after its end. */
+  /** Forgets the frame that has started. The next piece must begin after the frame's end. */
   dropStarted(): void {
     this.#pendingBytes = 0;
   }
@@ -370,7 +374,8 @@ export class FrameSplitter {
       const frameBytes = this.#pendingBytes < FRAME_HEAD_BYTES
         ? 0
         : FRAME_HEAD_BYTES + payloadLength(this.#pending);
-      // A large frame gets its exact size at once: each larger buffer would leave a smaller one as garbage.
+      // A large frame gets a buffer of the exact size at once: each larger buffer would leave a smaller buffer as
+      // garbage.
       const grownBytes = frameBytes >= neededBytes
         ? frameBytes
         : Math.max(2 * this.#pending.length, neededBytes);

@@ -36,17 +36,17 @@ import {
   checkSeed,
   checkTimeout,
   checkTimeScale,
-} from "./exec_check.ts";
-import { encodeInputs } from "./exec_inputs.ts";
+} from "./exec/exec_check.ts";
+import { encodeInputs } from "./exec/exec_inputs.ts";
 import {
   type EncodedOptions,
   execRequest,
   inputContents,
   limitMemory,
   rewindsWithExec,
-} from "./exec_request.ts";
-import { toExecResult, toShellResult } from "./exec_result.ts";
-import { type ExecEnd, ExecRun } from "./exec_run.ts";
+} from "./exec/exec_request.ts";
+import { toExecResult, toShellResult } from "./exec/exec_result.ts";
+import { type ExecEnd, ExecRun } from "./exec/exec_run.ts";
 import { getFile, getFiles, putFile, putFiles } from "./guest_files.ts";
 import { parseResult, parseShellResult } from "./guest_frames.ts";
 import type { GuestLink } from "./guest_link.ts";
@@ -64,13 +64,13 @@ const encoder = new TextEncoder();
 export interface LinkSource extends InterpreterSource {
   readonly profile: Profile;
   readonly layers: ReadonlySet<Layer>;
-  /** Opens a session for a copy of another one. Its lease disposes it with all that was started for it. */
+  /** Opens a session for a copy of another session. Its lease disposes it with all that was started for it. */
   openCopy(signal: AbortSignal | undefined): Promise<{ session: Session; lease: Lease }>;
 }
 
 /**
- * One Python interpreter with its own globals and files. Calls run one after the other, in the order in which they
- * were made. If the interpreter is lost, the next exec runs in a fresh one, and its result has `restarted: true`; with
+ * A Python interpreter with its own globals and files. Calls run in turn, in the order in which they were made. If the
+ * interpreter is lost, the next exec runs in a fresh interpreter, and its result has `restarted: true`; with
  * `checkpointEvery`, the session returns to its last checkpoint, and the result has `restoredFrom`.
  */
 export class Session implements BranchingSession {
@@ -81,7 +81,7 @@ export class Session implements BranchingSession {
   #disposed = false;
   /** Names of the host tools of the last exec. */
   #tools: readonly string[] = [];
-  /** Size of the last state, with its memory, that was captured, or of the last one that was restored. */
+  /** Size of the last state, with its memory, that was captured, or of the last state that was restored. */
   #stateBytes = 0;
   readonly #waiting: WaitingExecs;
 
@@ -120,7 +120,7 @@ export class Session implements BranchingSession {
     });
   }
 
-  /** Takes a checkpoint of the session's recovery now, unless nothing has happened since the last one. */
+  /** Takes a checkpoint of the session's recovery now, unless nothing has happened since the last checkpoint. */
   async takeCheckpoint(): Promise<void> {
     await this.#enqueue(async () => {
       if (!this.#waiting.call) await this.#interpreter.takeDueCheckpoint();
@@ -251,7 +251,7 @@ export class Session implements BranchingSession {
     return await sealCheckpoint(state.bytes, scope, { owner, tools: state.tools });
   }
 
-  /** Replaces the state by that of a checkpoint. See {@linkcode BranchingSession.restore}. */
+  /** Replaces the state by the state of a checkpoint. See {@linkcode BranchingSession.restore}. */
   async restore(checkpoint: Checkpoint, options: RestoreOptions = {}): Promise<void> {
     checkOptionNames("restore", options);
     const { seed, reseed = seed !== undefined, signal } = options;
@@ -287,14 +287,14 @@ export class Session implements BranchingSession {
   }
 
   /**
-   * Captures the state as it is between two calls. It is not compressed, and not authenticated. Dispose it when it is not
-   * used any more.
+   * Captures the state as it is between two calls. It is not compressed, and not authenticated. Dispose it when it is
+   * not used any more.
    */
   async captureState(options: Omit<CaptureOptions, "owner"> & StateMemoryOptions): Promise<SessionState> {
     return await this.#enqueue(() => this.#captureState(options), { signal: options.signal });
   }
 
-  /** Replaces the state by a captured one. */
+  /** Replaces the state by a captured state. */
   async restoreState(
     bytes: Uint8Array,
     { signal, ...reseeding }: Reseeding & { signal?: AbortSignal | undefined },

@@ -76,7 +76,8 @@ export interface PaddockAppOptions extends AccessOptions {
   openEnv?: OpenEnvKind | undefined;
   limits?: Partial<RequestLimits> | undefined;
   /**
-   * Secret from which the tokens of sandboxes are derived. A server that continues them needs that of the earlier one.
+   * Secret from which the tokens of sandboxes are derived. A server that continues them needs the secret of the
+   * earlier server.
    *
    * @default 32 random bytes
    */

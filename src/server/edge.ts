@@ -42,16 +42,6 @@ export interface EdgeOptions extends EdgeAppOptions {
   cacheDir?: string | undefined;
 }
 
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof EdgeOptions, true>> = {
-  timeoutMs: true,
-  onBuild: true,
-  cacheDir: true,
-  token: true,
-  graders: true,
-  onError: true,
-};
-
 /**
  * Creates a server that scores conversations with no permission except to listen: it uses no file, process,
  * environment or native library. Graders and Python run in workers of its own process, which isolate less than a
@@ -60,7 +50,14 @@ const OPTIONS: Readonly<Record<keyof EdgeOptions, true>> = {
  * @throws {RangeError} if the token is shorter than 16 characters.
  */
 export function edgeApp(options: EdgeOptions = {}): EdgeApp {
-  requireKnownOptions("call edgeApp", options, OPTIONS);
+  requireKnownOptions("call edgeApp", options, {
+    timeoutMs: true,
+    onBuild: true,
+    cacheDir: true,
+    token: true,
+    graders: true,
+    onError: true,
+  });
   const { timeoutMs = 10_000, onBuild = announceBuild, cacheDir, ...others } = options;
   return createEdgeApp(others, new WorkerRuntime({ timeoutMs, onBuild, cacheDir }));
 }

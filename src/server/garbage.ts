@@ -6,7 +6,10 @@ const MIB = 1024 * 1024;
 const GROWTH_BYTES = 48 * MIB;
 /** The same where collections freed little, as the growth is in use. */
 const MAX_GROWTH_BYTES = 192 * MIB;
-/** Checks after which there is another collection, if the last one freed little: what was in use may be garbage by then. */
+/**
+ * Checks after which there is another collection, if the last one freed little: what was in use may be garbage by
+ * then.
+ */
 const PATIENT_CHECKS = 6;
 /** Milliseconds between two checks. A collection takes some 30 ms, and longer while programs use all processors. */
 const CHECK_MS = 500;
@@ -54,9 +57,9 @@ function openLibc(): Deno.DynamicLibrary<typeof LIBC_SYMBOLS> | undefined {
 
 /**
  * Collects the garbage of large requests soon. V8 alone keeps some 500 MiB of it, for as long as little is allocated
- * afterwards. Memory that grows slowly is left to V8. A collection holds up every request: after one that freed less than
- * half of the growth, such as beside states of sessions that are captured or restored, the next one waits for twice the
- * growth, and for half of that again after some time.
+ * afterwards. Memory that grows slowly is left to V8. A collection holds up every request: after one that freed less
+ * than half of the growth, such as beside states of sessions that are captured or restored, the next one waits for
+ * twice the growth, and for half of that again after some time.
  */
 export class GarbageCollector implements Disposable {
   readonly #heap: CollectedHeap;
@@ -75,8 +78,9 @@ export class GarbageCollector implements Disposable {
   }
 
   /**
-   * Sets the function that returns the bytes which are kept for long, such as those of checkpoints. A collection frees
-   * none of them while they are kept. When they are dropped, the memory counts as grown, and is collected at once.
+   * Sets the function that returns the bytes which are kept for long, such as the bytes of checkpoints. A collection
+   * frees none of them while they are kept. When they are dropped, the memory counts as grown, and is collected at
+   * once.
    */
   leaveOut(keptBytes: () => number): void {
     this.#keptBytes = keptBytes;

@@ -27,7 +27,7 @@ import type { ViewerOptions } from "../viewer/viewer_app.tsx";
 export interface PaddockServerOptions extends AccessOptions {
   /** Pool in which programs run. It must have `maxSessions` interpreters. The caller disposes it. */
   pool: SessionPool;
-  /** Maximum number of sessions, including those of single programs and envs. */
+  /** Maximum number of sessions, including sessions of single programs and envs. */
   maxSessions: number;
   /**
    * Maximum number of sessions per token.
@@ -114,8 +114,8 @@ export interface PaddockServerOptions extends AccessOptions {
   /** Limits of a request that differ from the defaults of {@linkcode RequestLimits}. */
   limits?: Partial<RequestLimits> | undefined;
   /**
-   * Returns the metrics of the cluster behind the pool, in the text format of Prometheus. `/metrics` has them where it has
-   * those of the process.
+   * Returns the metrics of the cluster behind the pool, in the text format of Prometheus. `/metrics` has them beside
+   * the metrics of the process.
    *
    * @default no such metrics
    */

@@ -55,7 +55,7 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "timeout",
 ]);
 
-/** True if the code of an error is that of a refused request, and not of a wrong one. */
+/** True if the code of an error means a refused request, and not a wrong request. */
 export function isRefusal(code: ErrorCode): boolean {
   return REFUSALS.has(code);
 }

@@ -11,7 +11,7 @@ import { type RolloutOffer, RolloutService } from "./rollouts/rollout_service.ts
 import { SessionService, type SessionServiceOptions } from "./sessions/session_service.ts";
 import type { Api } from "./v1/route.ts";
 
-/** Options of {@linkcode makeServerParts}: those of the parts, without the parts that the function makes. */
+/** Options of {@linkcode makeServerParts}: the options of the parts, without the parts that the function makes. */
 export interface ServerPartsOptions
   extends
     Omit<PaddockAppOptions, "sessions" | "checkpoints" | "envs" | "openEnv" | "rollouts" | "graderPool">,

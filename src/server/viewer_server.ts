@@ -7,7 +7,7 @@ import type { RequestHandler } from "./http/http_server.ts";
 
 /** Options of {@linkcode viewerServer}. */
 export interface ViewerServerOptions extends ViewerOptions {
-  /** Accepted host names, without ports: other names are those of web pages that try DNS rebinding. */
+  /** Accepted host names, without ports: other names come from web pages that try DNS rebinding. */
   readonly hosts: readonly string[];
   /** Called with internal errors, which clients never see. */
   readonly onError: (error: unknown) => void;

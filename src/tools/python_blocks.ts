@@ -52,7 +52,11 @@ export interface FoundPrograms {
  * of Python outside of other blocks, quotes, results of tools and thoughts are programs.
  */
 export function findPrograms(text: string, options: FindProgramsOptions = {}): FoundPrograms {
-  requireKnownOptions("call findPrograms", options, OPTIONS);
+  requireKnownOptions("call findPrograms", options, {
+    skipUnclosed: true,
+    runUnlabeled: true,
+    runThoughts: true,
+  });
   const programs: string[] = [];
   const notRun = new BlockCounter();
   for (const block of codeBlocks(text)) {
@@ -73,10 +77,3 @@ function reasonNotToRun(block: CodeBlock, options: FindProgramsOptions): NotRunR
   if (inThought && !runThoughts) return "thought";
   return skipUnclosed && !isClosed ? "unclosed" : undefined;
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof FindProgramsOptions, true>> = {
-  skipUnclosed: true,
-  runUnlabeled: true,
-  runThoughts: true,
-};

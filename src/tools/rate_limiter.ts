@@ -53,7 +53,12 @@ export class RateLimiter {
    * @throws {RangeError} when a limit is not positive, or when a count is not an integer.
    */
   constructor(options: RateLimiterOptions) {
-    requireKnownOptions("create RateLimiter", options, OPTIONS);
+    requireKnownOptions("create RateLimiter", options, {
+      maxConcurrent: true,
+      ratePerSecond: true,
+      burst: true,
+      maxWaitMs: true,
+    });
     const { maxConcurrent = Infinity, ratePerSecond = Infinity, burst = 1, maxWaitMs } = options;
     requireLimit("maxConcurrent", maxConcurrent, maxConcurrent >= 1 && isCount(maxConcurrent));
     requireLimit("ratePerSecond", ratePerSecond, ratePerSecond > 0);
@@ -141,11 +146,3 @@ function requireLimit(name: string, value: number, isValid: boolean): void {
     `Cannot limit calls as '${name}' must be a positive number: current value is ${value}`,
   );
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof RateLimiterOptions, true>> = {
-  maxConcurrent: true,
-  ratePerSecond: true,
-  burst: true,
-  maxWaitMs: true,
-};

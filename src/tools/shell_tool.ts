@@ -35,7 +35,7 @@ const TIMEOUT_MS = 30_000;
  * ```
  */
 export function shellTool(options: ShellToolOptions): Tool {
-  requireKnownOptions("call shellTool", options, OPTIONS);
+  requireKnownOptions("call shellTool", options, { session: true, timeoutMs: true });
   const { session, timeoutMs = TIMEOUT_MS } = options;
   return tool({
     name: "shell",
@@ -77,9 +77,3 @@ function endText(result: ShellResult): string {
       return `[crashed${lost}]`;
   }
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof ShellToolOptions, true>> = {
-  session: true,
-  timeoutMs: true,
-};

@@ -98,7 +98,16 @@ export class AddThinkingPrompt implements Transform {
    * @throws {TypeError} when `editLastTurn` is true and the role is not `assistant`.
    */
   constructor(options: AddThinkingPromptOptions) {
-    requireKnownOptions("create AddThinkingPrompt", options, OPTIONS);
+    requireKnownOptions("create AddThinkingPrompt", options, {
+      cond: true,
+      prompt: true,
+      randomPrompt: true,
+      role: true,
+      editLastTurn: true,
+      zeroReward: true,
+      undoDone: true,
+      egocentric: true,
+    });
     const { role = "assistant", editLastTurn = true } = options;
     if (editLastTurn && role !== "assistant") {
       throw new TypeError(`editLastTurn can only be used with role='assistant': current value is '${role}'`);
@@ -173,15 +182,3 @@ function removeAnswer(text: string): string {
 function removeTurnEnd(text: string): string {
   return text.replace(/<\|im_end\|>\s*$/, "");
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof AddThinkingPromptOptions, true>> = {
-  cond: true,
-  prompt: true,
-  randomPrompt: true,
-  role: true,
-  editLastTurn: true,
-  zeroReward: true,
-  undoDone: true,
-  egocentric: true,
-};

@@ -31,7 +31,7 @@ export class ConditionalSkip implements Transform {
   readonly #cond: ConditionalSkipOptions["cond"];
 
   constructor(options: ConditionalSkipOptions) {
-    requireKnownOptions("create ConditionalSkip", options, OPTIONS);
+    requireKnownOptions("create ConditionalSkip", options, { cond: true });
     this.#cond = options.cond;
   }
 
@@ -39,8 +39,3 @@ export class ConditionalSkip implements Transform {
     return await this.#cond(action, context) ? { ...action, skip: true } : action;
   }
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof ConditionalSkipOptions, true>> = {
-  cond: true,
-};

@@ -36,7 +36,7 @@ export class GradeEpisode implements Transform {
   #codeCalls: readonly CodeCall[] = [];
 
   constructor(options: GradeEpisodeOptions) {
-    requireKnownOptions("create GradeEpisode", options, OPTIONS);
+    requireKnownOptions("create GradeEpisode", options, { grader: true });
     this.#grader = options.grader;
   }
 
@@ -81,8 +81,3 @@ function withScore(step: Step, { score, parts, reason }: Score, name: string): S
   if (score !== null) return { ...step, rewardParts, reward: (step.reward ?? 0) + score };
   return { ...step, rewardParts, ...(reason !== undefined && { unscored: reason }) };
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof GradeEpisodeOptions, true>> = {
-  grader: true,
-};

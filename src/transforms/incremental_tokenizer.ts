@@ -55,7 +55,7 @@ export class IncrementalTokenizer implements Transform {
    * @throws {SyntaxError} when the template is not valid Jinja.
    */
   constructor(options: IncrementalTokenizerOptions) {
-    requireKnownOptions("create IncrementalTokenizer", options, OPTIONS);
+    requireKnownOptions("create IncrementalTokenizer", options, { ...CHAT_FORMAT_OPTIONS, onRewrite: true });
     if (options.tokenizer === undefined) {
       throw new TypeError("Cannot tokenize chats as 'tokenizer' must be given: it is missing");
     }
@@ -151,9 +151,3 @@ function sampledIds({ tokens }: Action, before: readonly number[]): readonly num
     "Cannot tokenize step as 'tokens.full' must start with the prompt: found other ids",
   );
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof IncrementalTokenizerOptions, true>> = {
-  ...CHAT_FORMAT_OPTIONS,
-  onRewrite: true,
-};

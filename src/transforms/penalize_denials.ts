@@ -52,7 +52,7 @@ export class PenalizeDenials implements Transform {
 
   /** @throws {RangeError} if an option is not a finite number >= 0. */
   constructor(options: PenalizeDenialsOptions = {}) {
-    requireKnownOptions("create PenalizeDenials", options, OPTIONS);
+    requireKnownOptions("create PenalizeDenials", options, { perAttempt: true, max: true });
     const { perAttempt = 0.1, max = 1 } = options;
     requirePenalty("perAttempt", perAttempt);
     requirePenalty("max", max);
@@ -106,9 +106,3 @@ function requirePenalty(name: string, value: number): void {
     `Cannot penalize denials as '${name}' must be a finite number >= 0: current value is ${value}`,
   );
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof PenalizeDenialsOptions, true>> = {
-  perAttempt: true,
-  max: true,
-};

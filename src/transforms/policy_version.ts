@@ -35,7 +35,7 @@ export class PolicyVersion implements Transform {
    * @throws {TypeError} when `versionType` is unknown.
    */
   constructor(options: PolicyVersionOptions = {}) {
-    requireKnownOptions("create PolicyVersion", options, OPTIONS);
+    requireKnownOptions("create PolicyVersion", options, { versionType: true });
     const { versionType = "int" } = options;
     if (versionType !== "int" && versionType !== "uuid") {
       throw new TypeError(
@@ -70,8 +70,3 @@ export class PolicyVersion implements Transform {
     return { ...step, policyVersion: this.version };
   }
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof PolicyVersionOptions, true>> = {
-  versionType: true,
-};

@@ -34,7 +34,7 @@ export class StepCounter implements Transform {
    * @throws {RangeError} when `maxSteps` is not an integer of at least 1.
    */
   constructor(options: StepCounterOptions = {}) {
-    requireKnownOptions("create StepCounter", options, OPTIONS);
+    requireKnownOptions("create StepCounter", options, { maxSteps: true });
     const { maxSteps = Infinity } = options;
     if (maxSteps !== Infinity && (!Number.isInteger(maxSteps) || maxSteps < 1)) {
       throw new RangeError(
@@ -53,8 +53,3 @@ export class StepCounter implements Transform {
     return { ...step, stepCount: turn, truncated };
   }
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof StepCounterOptions, true>> = {
-  maxSteps: true,
-};

@@ -28,7 +28,7 @@ const MAX_LINE_BYTES = 1024 * 1024;
  * A simulator plays episodes in order. Lines that are typed early are read in order.
  */
 export function humanUser(options: HumanUserOptions = {}): UserSimulator {
-  requireKnownOptions("call humanUser", options, OPTIONS);
+  requireKnownOptions("call humanUser", options, { input: true, show: true });
   const { input = Deno.stdin.readable, show = showOnTerminal } = options;
   const lines = readLines(input, { maxBytes: MAX_LINE_BYTES });
   /** The pending read. If an episode is aborted, the next episode uses the line. */
@@ -84,9 +84,3 @@ async function untilAborted<T>(line: Promise<T>, signal: AbortSignal | undefined
     signal.removeEventListener("abort", onAbort);
   }
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof HumanUserOptions, true>> = {
-  input: true,
-  show: true,
-};

@@ -56,7 +56,7 @@ const GREETING = "Hi! How can I help you today?";
  * ```
  */
 export function llmUser(options: LlmUserOptions): UserSimulator {
-  requireKnownOptions("call llmUser", options, OPTIONS);
+  requireKnownOptions("call llmUser", options, { policy: true, strategy: true, price: true, greeting: true });
   return new LlmUser(options);
 }
 
@@ -290,11 +290,3 @@ function judgePrompt(task: string, { reply, conversation, instruction }: JudgedR
     { role: "user", content: parts.join("\n\n") },
   ]);
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof LlmUserOptions, true>> = {
-  policy: true,
-  strategy: true,
-  price: true,
-  greeting: true,
-};

@@ -70,3 +70,6 @@ export const MAX_TTL_SECONDS = 86_400;
 export const MIN_MEMORY_BYTES: number = 64 * 1024 * 1024;
 /** Entries of a folder that a response lists. */
 export const MAX_FOLDER_ENTRIES = 10_000;
+
+/** Most tasks of a family that a request may ask for. */
+export const MAX_FAMILY_TASKS = 200;

@@ -4,9 +4,11 @@
  * @module
  */
 import * as z from "zod";
+import { FAMILY_NAMES, FAMILY_PREFIX, MAX_DIFFICULTY, SPLITS } from "../families/names.ts";
 import {
   MAX_BATCH_ITEMS,
   MAX_ENV_CALL_MS,
+  MAX_FAMILY_TASKS,
   MAX_MESSAGES,
   MAX_NAME_CHARACTERS,
   MAX_TASKS,
@@ -17,11 +19,21 @@ import { answerTextSchema } from "./v1_grade.ts";
 import { deniedAttemptsSchema, requestErrorSchema } from "./v1.ts";
 import { nullOr, optionalKey } from "./schema.ts";
 
+/** Names of the envs of families. */
+export const FAMILY_ENVS = FAMILY_NAMES.map((name) => `${FAMILY_PREFIX}${name}` as const);
+
 /**
- * Kinds of env: a chat whose Python blocks run, a chat whose tool calls run, a plain chat, and a recursive language model,
- * whose code asks the policy.
+ * Kinds of env: a chat whose Python blocks run, a chat whose tool calls run, a plain chat, a recursive language model,
+ * whose code asks the policy, and the families of procedural tasks.
  */
-export const ENV_KINDS = ["python", "tools", "chat", "rlm"] as const;
+export const ENV_KINDS = ["python", "tools", "chat", "rlm", ...FAMILY_ENVS] as const;
+
+/** The problems of a family. */
+export const problemsSchema = z.strictObject({
+  difficulty: z.int().min(1).max(MAX_DIFFICULTY).default(1),
+  split: z.enum(SPLITS).default("train"),
+  seed: z.int().default(0).describe("seed of the order of problems; a seed of a reset chooses another order"),
+}).meta({ id: "Problems" });
 
 const message = z.looseObject({ role: z.string(), content: z.unknown() }).meta({ id: "Message" });
 
@@ -47,8 +59,9 @@ const runnableBlocksShape = {
 export const createEnvRequestSchema = z.strictObject({
   env: z.enum(ENV_KINDS).default("python")
     .describe(
-      "python: Python blocks run; tools: tool calls run; chat: nothing runs; rlm: code reads the task's field 'context' and asks the policy",
+      "python: Python blocks run; tools: tool calls run; chat: nothing runs; rlm: code reads the task's field 'context' and asks the policy; paddock/…: problems of a family",
     ),
+  problems: problemsSchema.optional().describe("problems of resets without a task, in the env of a family"),
   tools: z.array(z.string().max(256)).max(MAX_TOOLS).optional()
     .describe("tools of the server that may be called; default: all if env is 'tools', else none"),
   toolCallers: z.array(z.enum(["model", "code"])).min(1).max(2).optional()
@@ -65,13 +78,38 @@ export const createEnvRequestSchema = z.strictObject({
   ),
   systemPrompt: z.string().optional(),
   maxTurns: z.int().min(1).max(MAX_TURNS).optional()
-    .describe("maximum number of replies of an episode; default: 8, in the env 'rlm' 30"),
+    .describe(
+      "maximum number of replies of an episode; default: 8, in the env 'rlm' 30, in that of a family 1 or 64",
+    ),
   timeoutMs: z.number().positive().max(MAX_ENV_CALL_MS).optional()
     .describe("timeout of a block or a call, in milliseconds; default: 10000, in the env 'rlm' 600000"),
   ...runnableBlocksShape,
   tasks: z.array(taskBodySchema).max(MAX_TASKS).default([])
     .describe("tasks of resets without a task, in a cycle"),
 }).meta({ id: "CreateEnv" });
+
+/** Query of a request for tasks of a family. */
+export const familyTasksQuerySchema = z.object({
+  difficulty: z.coerce.number().int().min(1).max(MAX_DIFFICULTY).default(1),
+  split: z.enum(SPLITS).default("train"),
+  seed: z.coerce.number().int().default(0),
+  start: z.coerce.number().int().min(0).default(0).describe("number of tasks that are left out"),
+  count: z.coerce.number().int().min(1).max(MAX_FAMILY_TASKS).default(1),
+});
+
+/** Families of procedural tasks. */
+export const familyListSchema = z.object({
+  families: z.array(z.object({
+    env: z.enum(FAMILY_ENVS),
+    about: z.string(),
+    kind: z.enum(["reply", "program", "tools"])
+      .describe("reply: answers are compared; program: answers run in a sandbox; tools: tools are called"),
+    version: z.int(),
+  })),
+});
+
+/** Tasks of a family. */
+export const familyTasksSchema = z.object({ tasks: z.array(taskBodySchema) });
 
 /** Options of a new episode. */
 export const resetEnvRequestSchema = z.strictObject({

@@ -6,7 +6,7 @@
 import * as z from "zod";
 import { CHECKPOINT_ERROR_CODES } from "../errors.ts";
 import { filesSchema } from "../sandbox/contract/wire_forms.ts";
-import { MAX_EVERY_SECONDS } from "../sandbox/exec_check.ts";
+import { MAX_EVERY_SECONDS } from "../sandbox/exec/exec_check.ts";
 import {
   MAX_METADATA_BYTES,
   MAX_METADATA_ENTRIES,

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { runChaos } from "../../bench/chaos/chaos.ts";
 import { disconnectReleaseMs } from "../../bench/chaos/leaver.ts";
+import { runLifecycle } from "../../bench/chaos/lifecycle.ts";
 import { HANG_MS } from "../deadline.ts";
 
 const linux = Deno.build.os === "linux";
@@ -28,3 +29,13 @@ Deno.test(
     await disconnectReleaseMs({ runs: 2 });
   },
 );
+
+Deno.test({
+  name: "programs of all endings and a killed server leave no wrong result and no process",
+  ignore: !linux,
+}, async () => {
+  const report = await runLifecycle({ leases: 96, leasesPerServer: 60, pauseMs: 60_000 });
+  assertEquals([report.wrong, report.failedStarts, report.orphans, report.serverKills], [[], [], 0, 1]);
+  assertEquals(report.right + report.lost + report.cut, 96);
+  assert(report.cut <= 8, `${report.cut} requests were open at a kill`);
+});

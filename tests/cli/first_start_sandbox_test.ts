@@ -101,8 +101,10 @@ export function main(): never {
     "src/cli.ts": await Deno.readTextFile(LAUNCHER),
     "src/cli/main.ts": code,
     "src/cli/commands.ts": `import "./main.ts";\n`,
-    "src/cli/hangup.ts": await Deno.readTextFile(new URL("./cli/hangup.ts", LAUNCHER)),
-    "src/cli/parent_process.ts": await Deno.readTextFile(new URL("./cli/parent_process.ts", LAUNCHER)),
+    "src/cli/process/hangup.ts": await Deno.readTextFile(new URL("./cli/hangup.ts", LAUNCHER)),
+    "src/cli/process/parent_process.ts": await Deno.readTextFile(
+      new URL("./cli/parent_process.ts", LAUNCHER),
+    ),
     "src/deno.json": "{}",
     "src/deno.lock": lock,
   });

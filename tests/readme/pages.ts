@@ -11,6 +11,7 @@ export const PAGES = [
   "architecture",
   "benchmarks",
   "checkpoints",
+  "choosing",
   "cli",
   "cluster",
   "code_mode",
@@ -42,9 +43,11 @@ export const PAGES = [
   .map((name) => `docs/${name}.md`);
 /** Their texts. */
 export const TEXTS = await Promise.all(PAGES.map((page) => Deno.readTextFile(new URL(page, ROOT))));
-/** Blocks that `deno test --doc` does not run, and two TypeScript blocks that also run in a folder of their own. */
+/** Titles of sections whose TypeScript blocks also run in a folder of their own. */
+const TYPESCRIPT_SECTIONS: ReadonlySet<string> = new Set(["TypeScript", "TypeScript client", "An episode"]);
+/** Blocks that `deno test --doc` does not run, and the TypeScript blocks of these sections. */
 export const BLOCKS = [README, ...TEXTS].flatMap(readmeBlocks).filter(({ language, section }) =>
-  language !== "ts" || section === "TypeScript client" || section === "An episode"
+  language !== "ts" || TYPESCRIPT_SECTIONS.has(section)
 );
 
 /** Returns the only block of a section in a language that contains a text. */

@@ -56,6 +56,9 @@ Deno.test("each path of the repository that a page names exists", async () => {
 Deno.test("each block of README.md and docs/ is run by a test", () => {
   assertEquals(BLOCKS.map(({ section, language }) => `${section}: ${language}`), [
     "Paddock: sh",
+    "Paddock: text",
+    "Python: python",
+    "TypeScript: ts",
     "An episode: ts",
     "An episode: sh",
     // The blocks of Agents but the first and `paddock mcp` run in `deno task trainers`.

@@ -25,6 +25,7 @@ from .client import (
 
 if TYPE_CHECKING:
     from .aio import AsyncClient, AsyncSession
+    from .envs import Env, make_env
     from .server import Server, rollout, serve
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "BatchOutcome",
     "Checkpoint",
     "Client",
+    "Env",
     "ExecResult",
     "GuestError",
     "PaddockError",
@@ -41,11 +43,20 @@ __all__ = [
     "Server",
     "Session",
     "WaitingCall",
+    "make_env",
     "rollout",
     "serve",
 ]
 
-_LAZY = {"AsyncClient": "aio", "AsyncSession": "aio", "Server": "server", "rollout": "server", "serve": "server"}
+_LAZY = {
+    "AsyncClient": "aio",
+    "AsyncSession": "aio",
+    "Env": "envs",
+    "Server": "server",
+    "make_env": "envs",
+    "rollout": "server",
+    "serve": "server",
+}
 """Modules of the names that are imported at their first use: asyncio takes a tenth of a second."""
 
 

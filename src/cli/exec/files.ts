@@ -3,7 +3,7 @@ import { basename, dirname } from "node:path";
 import { ArgumentRangeError, GuestFileError } from "../../errors.ts";
 import type { ExecResult } from "../../sandbox/contract/exec.ts";
 import type { PythonSession } from "../../sandbox/contract/pool.ts";
-import { checkPath } from "../../sandbox/exec_check.ts";
+import { checkPath } from "../../sandbox/exec/exec_check.ts";
 import type { Limits } from "../../sandbox/profile/schema.ts";
 import { MAX_FRAME_BYTES } from "../../sandbox/protocol.ts";
 import { escapeControls } from "../../terminal_text.ts";

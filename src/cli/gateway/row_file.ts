@@ -1,5 +1,5 @@
 import { SerialQueue } from "../../async/semaphore.ts";
-import { shortenInteraction, toEpisodeRow } from "../../rollout/episode_row.ts";
+import { shortenInteraction, toEpisodeRow } from "../../rollout/episode/episode_row.ts";
 import type { InteractionResult } from "../../rollout/interaction.ts";
 import { rethrowAsUsageError } from "../cli_errors.ts";
 

@@ -121,7 +121,7 @@ const PYTHON_README = `# A project with Paddock
 ${COMMANDS}`;
 
 const PYTHON_CONFIG = `{
-  // Options of \`paddock rollout\`. Those of the command line win.
+  // Options of \`paddock rollout\`. Options of the command line win.
   "rollout": {
     "env": "./env.py",
     "tasks": "tasks.jsonl",

@@ -5,6 +5,7 @@ import { MAX_TIMER_MS } from "../../async/abort.ts";
 import { scriptedPolicy } from "../../policy/scripted.ts";
 import type { EnvFile } from "../../plugins/env_file.ts";
 import { fileEnv } from "../../rollout/file_env.ts";
+import { familyEnv } from "../../rollout/family_env.ts";
 import { makeChatEnv } from "../../rollout/make_chat_env.ts";
 import { rollout } from "../../rollout/rollout.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
@@ -19,6 +20,7 @@ import { requireReadable, toInputPath } from "../input.ts";
 import { currentIo } from "../io.ts";
 import { collectValues, lookUp, nameOption, parseWholeNumber } from "../options.ts";
 import { writeText } from "../output.ts";
+import { isFamilyEnv } from "../rollout/envs/families.ts";
 import { ENVS, type FileEnvFlags, openEnvFile, rlmEnv } from "../rollout/envs.ts";
 import { isPluginPath } from "../rollout/plugins.ts";
 import { pythonProfileOption } from "../rollout/python_files.ts";
@@ -57,7 +59,7 @@ Calls of tools that the code made are answered from the row, without the tools. 
 is printed. A call whose result the row has not completely is answered by the tool, which then must be given.
 
 Give the --profile, --env FILE, --env-allow, --tool, --mcp, --tool-callers, --calls, --timeout-ms, --run-unlabeled,
---run-thoughts and --python-profile of the rollout. Rows of the envs python, tools, chat and rlm and of an env in a file can
+--run-thoughts and --python-profile of the rollout. Rows of the envs python, tools, chat and rlm, of families, and of an env in a file can
 be replayed, and those of tau-bench and workspaces cannot. Questions of code in the env rlm are answered from their rows,
 which follow after that of their episode.
 
@@ -185,6 +187,8 @@ function makeReplayEnv(
       parser: parser(),
     });
   }
+  const { env = "" } = trajectory.versions;
+  if (isFamilyEnv(env)) return familyEnv(env, { maxTurns, pool: pool(), parser: parser() });
   const ofCode = recordedTools(trajectory, tools?.shared ?? []);
   return makeChatEnv({
     maxTurns,
@@ -230,7 +234,8 @@ function requireReplayable(
   { tools, file }: Pick<ReplayParts, "tools" | "file">,
 ): void {
   const { task, toolResults, turns, versions, parent } = trajectory;
-  const other = toolResults.find(({ tool }) => tool !== "python");
+  const isFamily = isFamilyEnv(versions.env ?? "");
+  const other = isFamily ? undefined : toolResults.find(({ tool }) => tool !== "python");
   const start = `Cannot replay the episode of task '${task.id}'`;
   if (isQuestion(trajectory)) {
     throw new UsageError(`${start} as it is a question of the episode '${parent?.id}': give the row of that`);

@@ -1,4 +1,6 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts";
+import { FAMILY_NAMES, FAMILY_PREFIX } from "../../families/names.ts";
+import { FAMILIES } from "../../families/registry.ts";
 import type { Env } from "../../envs/env.ts";
 import type { AnswerSubCall } from "../../envs/rlm/recursive_env.ts";
 import { RlmEnv, type RlmEnvOptions } from "../../envs/rlm/rlm_env.ts";
@@ -10,11 +12,14 @@ import type { RunTools } from "./tools.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import { makeChatEnv, type MakeChatEnvOptions, tokenTransforms } from "../../rollout/make_chat_env.ts";
 import { limitToOneCall } from "../../rollout/training_rollout.ts";
+import { REASONING_GYM } from "./envs/reasoning_gym.ts";
 import type { TauBenchRun } from "./envs/tau_bench.ts";
 import type { EnvFile } from "../../plugins/env_file.ts";
+import { familyEnv, familyTurns } from "../../rollout/family_env.ts";
 import { fileEnv } from "../../rollout/file_env.ts";
 import type { ToolCallParser } from "../../tools/parsers/tool_call_parser.ts";
 import { UsageError } from "../cli_errors.ts";
+import { FAMILY_ENV, isFamilyEnv } from "./envs/families.ts";
 import { isPluginPath, openPlugin, refuseGrants } from "./plugins.ts";
 import { isPythonPath, openPythonFile, type PythonFileFlags, type PythonFileOwner } from "./python_files.ts";
 import { WORKSPACE_ENV, type WorkspaceRun } from "./envs/workspace.ts";
@@ -42,6 +47,8 @@ export interface EnvSetup extends RunnableBlocks {
   /** Timeout of a code block or tool call, in milliseconds. */
   readonly timeoutMs: number;
   readonly maxTurns: number;
+  /** Parser of the calls in replies. */
+  readonly parser?: (() => ToolCallParser) | undefined;
   /** Open domain of tau-bench, for env `tau-bench`. */
   readonly tauBench?: TauBenchRun | undefined;
   /** Open workspaces, for env `workspace`. */
@@ -186,14 +193,48 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
       return (task) => workspace.openEnv(task, { maxSteps: maxTurns });
     },
   },
+  [REASONING_GYM]: {
+    about: "questions of a data set of reasoning-gym; needs --path and --data-set, without --tasks",
+    maxTurns: 1,
+    open(setup) {
+      if (setup.tools === undefined) return () => makeChatEnv(chatOptions(setup));
+      throw new UsageError(
+        `Cannot play env '${REASONING_GYM}' with tools as it calls none: remove --tool and --mcp`,
+      );
+    },
+  },
+  ...familyEnvs(),
 };
+
+/** Returns the envs of the families of procedural tasks. */
+function familyEnvs(): Record<string, EnvKind> {
+  return Object.fromEntries(FAMILY_NAMES.map((name) => {
+    const family = FAMILIES[name];
+    const env = `${FAMILY_PREFIX}${name}`;
+    const kind: EnvKind = {
+      about: family.about,
+      maxTurns: familyTurns(family),
+      runsPython: family.profile !== undefined,
+      open(setup) {
+        if (setup.tools !== undefined) {
+          throw new UsageError(
+            `Cannot play env '${env}' with other tools as it has its own: remove --tool and --mcp`,
+          );
+        }
+        const pool = family.profile === undefined ? undefined : setup.pool();
+        return () => familyEnv(name, { ...chatOptions(setup), pool, parser: setup.parser?.() });
+      },
+    };
+    return [env, kind];
+  }));
+}
 
 /** Name of the envs in files, in the lists of envs that options have. */
 export const FILE_ENV = "file";
 
 /** Returns the name of an env in the lists of envs that options have. */
 export function envKindOf(env: string): string {
-  return isPluginPath(env) ? FILE_ENV : env;
+  return isPluginPath(env) ? FILE_ENV : isFamilyEnv(env) ? FAMILY_ENV : env;
 }
 
 /** Options of the env of a file. */

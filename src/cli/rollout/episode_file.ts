@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { errorMessage } from "../../errors.ts";
 import { type Line, readLines } from "../../read_lines.ts";
-import { type EpisodeRowOptions, MAX_ROW_BYTES, toEpisodeRow } from "../../rollout/episode_row.ts";
+import { type EpisodeRowOptions, MAX_ROW_BYTES, toEpisodeRow } from "../../rollout/episode/episode_row.ts";
 import type { Task } from "../../task.ts";
 import { rethrowAsUsageError, toUsageError, UnwrittenError, UsageError } from "../cli_errors.ts";
 import { currentIo } from "../io.ts";
@@ -73,7 +73,7 @@ export abstract class EpisodeFile<T> implements Disposable {
 export async function openEpisodeFile<T>(
   path: string,
   kind: EpisodeKind<T>,
-  options: Omit<EpisodeFileOptions<T>, "onKept"> & ResumeCallbacks<T>,
+  options: EpisodeFileOptions<T> & ResumeCallbacks<T>,
 ): Promise<Deno.FsFile> {
   const { resume = false, force = false, mayResume = false, source } = options;
   return await rethrowAsUsageError(async () => {
@@ -154,7 +154,7 @@ const MAX_DESCRIBED = 10;
 export async function prepareResume<T>(
   path: string,
   kind: EpisodeKind<T>,
-  { onKeep: onKept, onDrop: onDropped, onRead }: ResumeCallbacks<T>,
+  { onKeep, onDrop, onRead }: ResumeCallbacks<T>,
 ): Promise<void> {
   let isWhole = true;
   let isKnown = false;
@@ -163,7 +163,7 @@ export async function prepareResume<T>(
     const read = readLine(line, kind);
     const isKept = "episode" in read && kind.keeps(read.episode);
     if (!isKept || line.unended) isWhole = false;
-    if ("episode" in read) (isKept ? onKept : onDropped)?.(read.episode);
+    if ("episode" in read) (isKept ? onKeep : onDrop)?.(read.episode);
     if ("damage" in read) damages.push(read.damage);
     isKnown ||= "episode" in read ||
       "damage" in read && ("fault" in line || line.text.startsWith(kind.beginning));

@@ -13,6 +13,8 @@ import { ALLOW_HELP } from "./plugins.ts";
 import { DEFAULT_MAX_TOKENS, POLICIES } from "./policies.ts";
 import { pythonProfileOption } from "./python_files.ts";
 import { DEFAULT_SERVER_WAIT } from "./server_watch.ts";
+import { FAMILY_ENV, FAMILY_TASKS } from "./envs/families.ts";
+import { REASONING_GYM } from "./envs/reasoning_gym.ts";
 import { TAU_BENCH } from "./envs/tau_bench.ts";
 import { USER_STRATEGIES, USERS } from "./envs/users.ts";
 import { WORKSPACE_ENV } from "./envs/workspace.ts";
@@ -29,6 +31,8 @@ export interface RolloutOptionRow extends OptionRow {
 
 /** Envs that are chats of `ChatEnv`. */
 const CHAT_ENVS = ["python", "tools", "chat", FILE_ENV];
+/** Chats, and the envs of families, which are chats too. */
+const CHATS_AND_FAMILIES = [...CHAT_ENVS, FAMILY_ENV, REASONING_GYM];
 
 const COUNT = parseWholeNumber(1);
 
@@ -59,7 +63,9 @@ export const ROLLOUT_OPTIONS = {
     isKept: false,
     group: "Tasks",
     value: "name",
-    about: "split: files of a folder (default: train, else all) or tasks of tau-bench (default: test)",
+    about:
+      "split: files of a folder (default: train, else all), tasks of tau-bench (default: test) or of a family " +
+      "(train, validation or test; default: train)",
     isSetByWorkspace: true,
   },
   queryField: {
@@ -94,7 +100,20 @@ export const ROLLOUT_OPTIONS = {
     about: "column that graders get in `fields`; repeatable (default: all others)",
     envs: CHAT_ENVS,
   },
-  limit: { isKept: false, group: "Tasks", value: "n", number: COUNT, about: "play only the first n tasks" },
+  limit: {
+    isKept: false,
+    group: "Tasks",
+    value: "n",
+    number: COUNT,
+    about: `play only the first n tasks (default: all; families and reasoning-gym: ${FAMILY_TASKS})`,
+  },
+  difficulty: {
+    group: "Tasks",
+    value: "n",
+    about:
+      "difficulty of a family from 1 to 10, a range as in 1-5, or auto, which follows the pass rate (default: 1)",
+    envs: [FAMILY_ENV],
+  },
   samples: {
     isKept: false,
     group: "Tasks",
@@ -200,7 +219,8 @@ export const ROLLOUT_OPTIONS = {
     group: "Policy",
     value: "n",
     number: COUNT,
-    about: "maximum replies per episode (default: 8; tau-bench: 30; workspace: 50 commands)",
+    about:
+      "maximum replies per episode (default: 8; tau-bench: 30; workspace: 50 commands; families: 1, with tools 64)",
   },
   episodeTokens: {
     group: "Policy",
@@ -236,7 +256,7 @@ export const ROLLOUT_OPTIONS = {
     value: "file",
     repeats: true,
     about: "file like ./my_transform.ts that changes queries, tool results or rewards of a chat; repeatable",
-    envs: CHAT_ENVS,
+    envs: CHATS_AND_FAMILIES,
   },
   transformAllow: {
     isKept: false,
@@ -244,7 +264,7 @@ export const ROLLOUT_OPTIONS = {
     value: "permission",
     repeats: true,
     about: `permission of these files: ${ALLOW_HELP}`,
-    envs: CHAT_ENVS,
+    envs: CHATS_AND_FAMILIES,
   },
   graderAllow: {
     isKept: false,
@@ -303,8 +323,8 @@ export const ROLLOUT_OPTIONS = {
     isKept: false,
     group: "Env tau-bench",
     value: "dir",
-    about: "checkout, or a folder with the same layout",
-    envs: [TAU_BENCH],
+    about: "checkout, or a folder with the same layout; of reasoning-gym the folder of pip install --target",
+    envs: [TAU_BENCH, REASONING_GYM],
   },
   domain: {
     group: "Env tau-bench",
@@ -332,6 +352,23 @@ export const ROLLOUT_OPTIONS = {
     default: "llm",
     about: "strategy of a model that plays the user",
     envs: [TAU_BENCH],
+  },
+  dataSet: {
+    group: "Env reasoning-gym",
+    value: "name",
+    about: "data set, for example leg_counting",
+    envs: [REASONING_GYM],
+  },
+  dataSetConfig: {
+    group: "Env reasoning-gym",
+    value: "json",
+    about: "JSON object with settings of the data set",
+    envs: [REASONING_GYM],
+  },
+  fullScore: {
+    group: "Env reasoning-gym",
+    about: "score 1 for the full score, else 0 (default: the data set's own score)",
+    envs: [REASONING_GYM],
   },
   task: {
     group: "Env workspace",
@@ -384,7 +421,7 @@ export const ROLLOUT_OPTIONS = {
     value: "n",
     about: "factor of the limits of time of programs",
     make: timeScaleOption,
-    envs: CHAT_ENVS,
+    envs: CHATS_AND_FAMILIES,
   },
   runUnlabeled: {
     group: "Sandbox and speed",
@@ -473,9 +510,11 @@ export function checkEnvOptions(given: Iterable<string>, env: string): void {
     const { envs, isSetByWorkspace = false } = rows[name] ?? {};
     const start = `Cannot play env '${env}' with ${flagOf(name)}`;
     if (envs !== undefined && !envs.includes(envKindOf(env))) {
-      const named = envs.filter((name) => name !== FILE_ENV);
+      const named = envs.filter((name) => name !== FILE_ENV && name !== FAMILY_ENV);
       const [owner] = named;
-      const reason = owner === undefined
+      const reason = envs[0] === FAMILY_ENV
+        ? "as it is for the envs of families: give an env such as --env paddock/graph-paths"
+        : owner === undefined
         ? "as it is for an env in a file: give --env FILE.ts"
         : named.length === 1
         ? `as it is for env '${owner}': add --env ${owner}`

@@ -12,6 +12,8 @@ import { checkEnvOptions, ROLLOUT_OPTIONS } from "./options.ts";
 import { isPluginPath } from "./plugins.ts";
 import { POLICIES } from "./policies.ts";
 import { type RolloutFlags, runRollout } from "./run.ts";
+import { familyProfile, isFamilyEnv } from "./envs/families.ts";
+import { REASONING_GYM } from "./envs/reasoning_gym.ts";
 import { TAU_BENCH } from "./envs/tau_bench.ts";
 import { USERS } from "./envs/users.ts";
 import { WORKSPACE_ENV } from "./envs/workspace.ts";
@@ -26,6 +28,7 @@ Examples:
     --concurrency 32 --out runs/a.jsonl
   paddock rollout … --out runs/a.jsonl --resume
   paddock rollout --env ./env.py --tasks tasks.jsonl --policy openai:http://localhost:8000 --model qwen
+  paddock rollout --env paddock/graph-paths --difficulty 3 --policy openai:http://localhost:8000 --model qwen
   paddock rollout --env tau-bench --path ~/tau-bench --domain retail --user openai:http://localhost:8001 \\
     --user-model gpt --policy openai:http://localhost:8000 --model qwen
   paddock rollout --env workspace --task examples/workspace/prisoners_dilemma --samples 8 \\
@@ -45,7 +48,9 @@ Exit codes: 0 all episodes were played, 1 an episode failed, 2 wrong usage or un
 /** Returns the command `rollout`. */
 export function rolloutCommand(): Command {
   const command = new Command("rollout")
-    .description("Play every task of a file, of tau-bench, or of a workspace in the sandbox and score it");
+    .description(
+      "Play every task of a file, of a family, of tau-bench, or of a workspace in the sandbox and score it",
+    );
   return addOptions(command, ROLLOUT_OPTIONS)
     .addHelpText("after", NAMES + NOTES)
     .action((_: object, command: Command) => runCommand((signal) => playCommand(command, signal)));
@@ -57,10 +62,17 @@ async function playCommand(command: Command, signal: AbortSignal): Promise<numbe
   const { tasks, env } = flags;
   if (!isPluginPath(env)) lookUp(ENVS, env, "env");
   checkEnvOptions(Object.keys(ROLLOUT_OPTIONS).filter((name) => isSet(command, name)), env);
-  if (tasks === undefined && env !== TAU_BENCH && env !== WORKSPACE_ENV) {
+  const hasTasks = [TAU_BENCH, WORKSPACE_ENV, REASONING_GYM].includes(env) || isFamilyEnv(env);
+  if (tasks === undefined && !hasTasks) {
     throw new UsageError(`Cannot play env '${env}' as it needs tasks: give --tasks FILE`);
   }
+  const profile = isFamilyEnv(env) && !isSet(command, "profile") ? familyProfile(env) : undefined;
   const isGiven = isSet(command, "timeoutMs");
   const args = argumentsOf(command);
-  return await runRollout({ ...flags, args, ...(isGiven && { commandTimeoutMs: flags.timeoutMs }) }, signal);
+  return await runRollout({
+    ...flags,
+    args,
+    ...(profile !== undefined && { profile }),
+    ...(isGiven && { commandTimeoutMs: flags.timeoutMs }),
+  }, signal);
 }

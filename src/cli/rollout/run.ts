@@ -5,7 +5,7 @@ import { FIRST_ROWS, readTasks, type ReadTasksOptions } from "../../datasets/rea
 import type { Task } from "../../task.ts";
 import type { EnvFile } from "../../plugins/env_file.ts";
 import type { Profile } from "../../sandbox/profile/profile.ts";
-import type { CutScore } from "../../rollout/episode_score.ts";
+import type { CutScore } from "../../rollout/episode/episode_score.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import type { PlayedRun } from "../../rollout/run_record.ts";
 import type { TokenOptions } from "../../rollout/tokens/episode_writer.ts";
@@ -38,6 +38,8 @@ import { type ColumnFlags, columnsOf, openTrajectoryFile, requireSameTokens } fr
 import { describeRun, recordRun, requireSameSettings } from "./run_settings.ts";
 import { ServerWatch } from "./server_watch.ts";
 import { Summary } from "./summary.ts";
+import { type FamilyFlags, familyProfile, isFamilyEnv, openFamily } from "./envs/families.ts";
+import { openReasoningGym, REASONING_GYM, type ReasoningGymFlags } from "./envs/reasoning_gym.ts";
 import { openTauBench, TAU_BENCH, type TauBenchFlags } from "./envs/tau_bench.ts";
 import { TrainingFile, TrainingRun } from "./training_file.ts";
 import { checkUsage, rethrowAsUsageError, toUsageError, UsageError } from "../cli_errors.ts";
@@ -53,6 +55,8 @@ export interface RolloutFlags
     GraderFlags,
     TauBenchFlags,
     WorkspaceFlags,
+    Pick<FamilyFlags, "difficulty">,
+    ReasoningGymFlags,
     TransformFlags,
     ColumnFlags,
     FileEnvFlags,
@@ -158,19 +162,25 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
       stack,
     })
     : undefined;
+  const family = isFamilyEnv(flags.env) ? await openFamily(flags) : undefined;
+  if (family !== undefined) requireShell(flags.env, profile);
+  const reasoningGym = flags.env === REASONING_GYM
+    ? await openReasoningGym(flags, { sessions: poolSize, stack, signal })
+    : undefined;
   if (flags.tasks !== undefined) {
     const columns = columnsOf(flags);
     await requireTasks(flags.tasks, { split, limit, columns, answerReader: answerReaderOf(flags) });
   }
-  const tasks = tauBench?.tasks ?? workspace?.tasks ?? flags.tasks ?? [];
+  const tasks = tauBench?.tasks ?? workspace?.tasks ?? flags.tasks ?? (family ?? reasoningGym)?.tasks ?? [];
   const { cacheDir, reset: resetMode } = flags;
   const pool = createLazyPool({ profile, size: poolSize, cacheDir, stack, resetMode });
   const env = builtIn === undefined
     ? await openEnvFile(flags.env, { flags, owner: { size: concurrency, stack, signal } })
     : undefined;
-  const graderNames = flags.grader ?? (isRewarded(env) ? [] : [DEFAULT_GRADER]);
+  const graderNames = flags.grader ?? (isRewarded(env) || family || reasoningGym ? [] : [DEFAULT_GRADER]);
   const graders = chooseGraders(graderNames, flags);
-  const grader = await openGraders(graders, flags, { profile, size: poolSize, stack, signal });
+  const chosen = await openGraders(graders, flags, { profile, size: poolSize, stack, signal });
+  const grader = flags.grader === undefined ? chosen ?? reasoningGym?.grader : chosen;
   const transforms = await openTransforms(flags, { stack, signal });
   const hasTools = flags.mcp !== undefined || flags.tool !== undefined;
   const tools = hasTools ? await openTools(flags, { stack, signal, size: concurrency }) : undefined;
@@ -193,6 +203,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     transforms,
     systemPrompt: flags.system || undefined,
     defaultSystem: systemOf(flags, { resolved, env }),
+    parser,
     tauBench,
     workspace,
     timeoutMs,
@@ -231,7 +242,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   const stdout = out === undefined && training === undefined
     ? currentIo().stdout
     : ignoreBrokenPipe(currentIo().stdout);
-  return await playTasks({
+  const code = await playTasks({
     maxTurns: maxReplies,
     cutScore: flags.cutScore,
     limits: {
@@ -259,6 +270,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     envName: env?.description.name ?? flags.env,
     timeScale: profile.timeScale,
     onTask: resolved.onTask,
+    onEpisode: (trajectory) => family?.record(trajectory),
     makeEnv,
     signal,
     stdout,
@@ -266,6 +278,20 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     colour: wantsColour(),
     columns: terminalColumns,
   });
+  await writeText(currentIo().stderr, family?.summary() ?? "").catch(() => {}); // stderr is closed
+  return code;
+}
+
+/**
+ * Checks the profile of a family whose episodes have a shell.
+ *
+ * @throws {UsageError} if the profile has no shell.
+ */
+function requireShell(env: string, { name, shell }: Profile): void {
+  if (familyProfile(env) !== "workspace" || shell) return;
+  throw new UsageError(
+    `Cannot play env '${env}' as profile '${name}' must have 'shell': give --profile workspace`,
+  );
 }
 
 /**
@@ -320,7 +346,8 @@ function isRewarded(env: EnvFile | undefined): boolean {
  */
 function answerReaderOf(flags: RolloutFlags): string | undefined {
   if (flags.transform !== undefined) return undefined;
-  const names = flags.grader ?? (isPluginPath(flags.env) ? [] : [DEFAULT_GRADER]); // a file of an env may reward
+  const rewards = isPluginPath(flags.env) || isFamilyEnv(flags.env); // a file of an env may reward
+  const names = flags.grader ?? (rewards ? [] : [DEFAULT_GRADER]);
   return chooseGraders(names, flags).find(({ choice }) => "readsAnswer" in choice)?.name;
 }
 
@@ -430,9 +457,10 @@ async function openTraining(flags: RolloutFlags, setup: TrainingSetup): Promise<
   const { tokens, stack } = setup;
   if (trainOut === undefined || tokens === undefined) return undefined;
   const { tokenizer } = tokens;
-  const onKept = (result: InteractionResult) => requireSameTokens(result, { out: trainOut, tokenizer });
-  const options = { resume, force, mayResume: true, source, onKept };
-  const file = stack.use(await TrainingFile.open(trainOut, options));
+  const onKeep = (result: InteractionResult) => requireSameTokens(result, { out: trainOut, tokenizer });
+  const file = stack.use(
+    await TrainingFile.open(trainOut, { resume, force, mayResume: true, source, onKeep }),
+  );
   return new TrainingRun(file, tokens);
 }
 

@@ -3,10 +3,10 @@ import { readTasks } from "../../datasets/read_tasks.ts";
 import type { Env } from "../../envs/env.ts";
 import { DatasetError, errorMessage } from "../../errors.ts";
 import type { Policy } from "../../policy/policy.ts";
-import type { EpisodeLimits } from "../../rollout/episode_run.ts";
-import type { CutScore } from "../../rollout/episode_score.ts";
+import type { EpisodeLimits } from "../../rollout/episode/episode_run.ts";
+import type { CutScore } from "../../rollout/episode/episode_score.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
-import { shortenTrajectory, toEpisodeRow } from "../../rollout/episode_row.ts";
+import { shortenTrajectory, toEpisodeRow } from "../../rollout/episode/episode_row.ts";
 import { rolloutAll } from "../../rollout/rollout_all.ts";
 import type { BranchPoint } from "../../rollout/rollout_tree.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
@@ -18,6 +18,7 @@ import { escapeControls, escapeJsonControls, escapeLine } from "../../terminal_t
 import { writeText } from "../output.ts";
 import { formatTranscript } from "../transcript.ts";
 import type { MakeEnv } from "./envs.ts";
+import type { GeneratedTasks } from "./envs/families.ts";
 import { UnwrittenError, UsageError } from "../cli_errors.ts";
 import { RemainingEpisodes } from "./finished_episodes.ts";
 import { Progress } from "./progress.ts";
@@ -29,7 +30,7 @@ import type { TrajectoryFile } from "./trajectory_file.ts";
 /** Options of {@linkcode playTasks}. */
 export interface TaskRunOptions {
   /** Path of a task file or of a folder of them, or the tasks. */
-  tasks: string | readonly Task[];
+  tasks: string | readonly Task[] | GeneratedTasks;
   /** Split whose files of a folder are played. */
   split?: string | undefined;
   /** Columns of the tasks in the file. */
@@ -47,6 +48,8 @@ export interface TaskRunOptions {
   makeEnv: MakeEnv;
   /** Called with each task, in the order of the file, before the task is played. */
   onTask?: ((task: Task) => void) | undefined;
+  /** Called with each finished episode, before the next task is taken. */
+  onEpisode?: ((trajectory: Trajectory) => void) | undefined;
   /** Number of episodes per task. */
   samples: number;
   seed?: number | undefined;
@@ -119,7 +122,7 @@ class TaskRun {
     const { tasks, limit, samples, branch, summary, stderr, columns, signal } = this.#options;
     const count = typeof tasks === "string"
       ? await countTasks(tasks, limit)
-      : Math.min(tasks.length, limit ?? Infinity);
+      : Math.min("generate" in tasks ? tasks.count : tasks.length, limit ?? Infinity);
     // an episode that ends before a branch has no branches, so the number of a tree's episodes is unknown
     const total = count === undefined || branch ? undefined : count * samples;
     const groups = new EpisodeGroups((id) => branch ? 1 : this.#unfinished.remainingCount(id));
@@ -208,6 +211,7 @@ class TaskRun {
       onTrajectory: async (trajectory) => {
         if (trajectory.parent === undefined) summary.end(trajectory);
         else if (trajectory.parent.call === undefined) summary.add(trajectory); // a question is no episode
+        this.#options.onEpisode?.(trajectory);
         this.#ended.add(trajectory);
         await this.#write(trajectory);
       },
@@ -239,7 +243,7 @@ class TaskRun {
 
   #source(): Iterable<Task> | AsyncIterable<Task> {
     const { tasks, limit, split, taskColumns: columns } = this.#options;
-    if (typeof tasks !== "string") return tasks.slice(0, limit);
+    if (typeof tasks !== "string") return "generate" in tasks ? tasks.generate() : tasks.slice(0, limit);
     const onFault = (task: Task, error: DatasetError) => void this.#faults.set(task, error);
     return readTasks(tasks, { limit, split, columns, onFault });
   }

@@ -1,4 +1,4 @@
-import { shortenInteraction } from "../../rollout/episode_row.ts";
+import { shortenInteraction } from "../../rollout/episode/episode_row.ts";
 import {
   INTERACTION_FORMAT,
   type InteractionResult,

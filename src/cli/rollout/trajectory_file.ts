@@ -6,7 +6,7 @@ import type { Policy } from "../../policy/policy.ts";
 import { GRADERS } from "../../rewards/registry.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import { readTrajectories } from "../../rollout/read_trajectories.ts";
-import { shortenTrajectory } from "../../rollout/episode_row.ts";
+import { shortenTrajectory } from "../../rollout/episode/episode_row.ts";
 import { type Trajectory, TRAJECTORY_FORMAT } from "../../rollout/trajectory.ts";
 import { parseTrajectory } from "../../rollout/trajectory_schema.ts";
 import type { Task } from "../../task.ts";
@@ -47,13 +47,13 @@ export class TrajectoryFile extends EpisodeFile<Trajectory> {
 
   /** @throws {UsageError} if the file cannot be written or resumed. */
   static async open(path: string, options: TrajectoryFileOptions = {}): Promise<TrajectoryFile> {
-    const { tasks, onKeep: onKept } = options;
+    const { tasks, onKeep } = options;
     const finished = new FinishedEpisodes();
     const file = await openEpisodeFile(path, TRAJECTORIES, {
       ...options,
       onKeep(trajectory) {
         finished.add(trajectory);
-        onKept?.(trajectory);
+        onKeep?.(trajectory);
       },
       onRead: async () => tasks && await finished.requireSame(tasks),
     });
@@ -109,7 +109,7 @@ export async function openTrajectoryFile(
   const { out, trainOut, resume, force, grader, tasks: source, split } = flags;
   if (out === undefined) return undefined;
   const graderNames = chooseGraders(grader, {}).map(({ name }) => name).join(", ") || "none";
-  const onKept = (trajectory: Trajectory) => {
+  const onKeep = (trajectory: Trajectory) => {
     requireSameRun(trajectory, { out, policy: name, grader: graderNames });
     if (trainOut === undefined) summary.addEarlier(trajectory); // otherwise the episode may be played again
   };
@@ -119,7 +119,7 @@ export async function openTrajectoryFile(
     mayResume: true,
     source,
     tasks: source === undefined ? undefined : soundTasks(source, { split, columns: columnsOf(flags) }),
-    onKeep: onKept,
+    onKeep,
   });
 }
 

@@ -131,7 +131,16 @@ export class ClusterNode implements AsyncDisposable {
    * @throws {SandboxError} if NATS cannot be reached, refuses the credentials or lacks JetStream.
    */
   static async start(options: ClusterNodeOptions): Promise<ClusterNode> {
-    requireKnownOptions("start ClusterNode", options, OPTIONS);
+    requireKnownOptions("start ClusterNode", options, {
+      ...PEER_OPTIONS,
+      pool: true,
+      profile: true,
+      slots: true,
+      rewinds: true,
+      drainMs: true,
+      checkpointBytes: true,
+      onError: true,
+    });
     const { profile, slots, pool } = options;
     const { limits: { timeoutMs, memoryBytes, outputBytes }, hostTools, shell } = profile;
     const digest = await sha256(JSON.stringify(profile));
@@ -247,15 +256,3 @@ export class ClusterNode implements AsyncDisposable {
     }
   }
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof ClusterNodeOptions, true>> = {
-  ...PEER_OPTIONS,
-  pool: true,
-  profile: true,
-  slots: true,
-  rewinds: true,
-  drainMs: true,
-  checkpointBytes: true,
-  onError: true,
-};

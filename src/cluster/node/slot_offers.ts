@@ -3,7 +3,7 @@ import { ArgumentRangeError } from "../../errors.ts";
 import { Semaphore } from "../../async/semaphore.ts";
 import { WaitList } from "../../async/wait_list.ts";
 import { forkSession } from "../../sandbox/checkpoint/fork.ts";
-import { checkEvery, checkSeed } from "../../sandbox/exec_check.ts";
+import { checkEvery, checkSeed } from "../../sandbox/exec/exec_check.ts";
 import { checkpointMemoryOf } from "../../sandbox/checkpoint/state_memory.ts";
 import type { Checkpoint, CheckpointOptions, ForkOptions } from "../../sandbox/contract/checkpoint.ts";
 import type {
@@ -52,8 +52,9 @@ const RETRY_MS = 1_000;
 
 /**
  * Offers the sessions of a pool to the cluster. A slot leases a started session and then subscribes to the work of its
- * profile for one message, in a queue group with all free slots of all nodes. So NATS gives work only to sessions that
- * are ready, and each gets one piece of it. The server of this process takes its sessions here, too, and goes first.
+ * profile for a single message, in a queue group with all free slots of all nodes. So NATS gives work only to sessions
+ * that are ready, and each gets one piece of it. The server of this process takes its sessions here, too, and goes
+ * first.
  */
 export class SlotOffers implements BranchingPool, AsyncDisposable {
   readonly limits: SessionPool["limits"];
@@ -143,7 +144,7 @@ export class SlotOffers implements BranchingPool, AsyncDisposable {
     });
   }
 
-  /** Leases one session after the other, and offers each. */
+  /** Leases session after session, and offers each. */
   async #serveSlot(): Promise<void> {
     const { pool, onError } = this.#options;
     const { signal } = this.#stop;
@@ -183,7 +184,7 @@ export class SlotOffers implements BranchingPool, AsyncDisposable {
   }
 
   /**
-   * Receives one message for a slot, and the next one if that is no work. Strangers' messages cause no announcement.
+   * Receives a message for a slot, and the next message if that is no work. Strangers' messages cause no announcement.
    */
   #receiveWork(offer: Offer): void {
     const { peer, profile, onWork } = this.#options;
@@ -198,7 +199,7 @@ export class SlotOffers implements BranchingPool, AsyncDisposable {
     }, { queue: peer.subjects.slotQueue(profile), max: 1, isWhole: true, onInvalid: again });
   }
 
-  /** Replaces all subscriptions: the client of NATS does not restore the limit of one message. */
+  /** Replaces all subscriptions: the client of NATS does not restore the limit of a single message. */
   #offerAgain(): void {
     for (const offer of this.#offers) {
       offer.subscription?.unsubscribe();

@@ -1,9 +1,10 @@
-/** The final answer in the text of a reply: its text, or the name of the variable that has it. */
+/** The final answer in the text of a reply: the answer's text, or the name of a variable with the answer. */
 export type FinalText = { readonly text: string } | { readonly variable: string };
 
 /**
- * Finds `FINAL(…)` or `FINAL_VAR(…)` at the start of a line of a reply; the last one counts. The answer extends to the
- * parenthesis that closes it, so that `FINAL(f(3) = 9)` has the answer `f(3) = 9`. Without one, it extends to the end.
+ * Finds `FINAL(…)` or `FINAL_VAR(…)` at the start of a line of a reply; the last match counts. The answer extends to
+ * the closing parenthesis, so that `FINAL(f(3) = 9)` has the answer `f(3) = 9`. Without a closing parenthesis, the
+ * answer extends to the end.
  */
 export function findFinalText(reply: string): FinalText | undefined {
   const starts = [...reply.matchAll(/^[ \t]*(FINAL|FINAL_VAR)\(/gm)];
@@ -15,7 +16,7 @@ export function findFinalText(reply: string): FinalText | undefined {
   return /^[\p{L}_][\p{L}\p{N}_]*$/u.test(variable) ? { variable } : { text: text.trim() };
 }
 
-/** Returns the text from `start` to the parenthesis that closes the one before it. */
+/** Returns the text from `start` to the parenthesis that closes the parenthesis before `start`. */
 function withinParentheses(text: string, start: number): string {
   let open = 1;
   for (let at = start; at < text.length; at++) {

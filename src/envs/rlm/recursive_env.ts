@@ -3,9 +3,9 @@ import type { Env } from "../env.ts";
 /** A question that code of an episode asks the policy. */
 export interface SubCall {
   readonly prompt: string;
-  /** Number of the question among those of the episode, from 1. */
+  /** Number of the question within the episode, from 1. */
   readonly number: number;
-  /** Number of the reply whose code asks, from 1. */
+  /** Number of the reply that has the asking code, from 1. */
   readonly turn: number;
   readonly signal: AbortSignal;
   /** Version of the weights that answer, if the caller counts versions. */
@@ -15,7 +15,7 @@ export interface SubCall {
 /** Answers questions of code. An error is raised in the code. */
 export type AnswerSubCall = (call: SubCall) => Promise<string>;
 
-/** An env whose code may ask the policy. */
+/** An env in which code may ask the policy. */
 export interface RecursiveEnv extends Env {
   /** Sets what answers the questions of the episodes that begin from now on. */
   answerSubCalls(answer: AnswerSubCall): void;
@@ -27,7 +27,7 @@ export function isRecursiveEnv(env: Env): env is RecursiveEnv {
 }
 
 /**
- * Returns an env that wraps another one as an env whose code may ask the policy, if code of the wrapped env may.
+ * Returns an env that wraps another env as an env in which code may ask the policy, if code of the wrapped env may.
  * `change` returns the question that the policy is asked.
  */
 export function keepRecursive(

@@ -23,7 +23,7 @@ import { type FinalAnswer, SubCalls } from "./sub_calls.ts";
 
 /** Options of {@linkcode RlmEnv}. */
 export interface RlmEnvOptions {
-  /** Pool of interpreters, whose profile must have `hostTools`, as `tools` has. The caller disposes it. */
+  /** Pool of interpreters, with a profile that has `hostTools`. The caller disposes the pool. */
   pool: SessionPool;
   /**
    * Field of the task with the context: a text, or another value of JSON.
@@ -32,12 +32,12 @@ export interface RlmEnvOptions {
    */
   contextKey?: string | undefined;
   /**
-   * System message. What the context is follows after it.
+   * System message. What the context is follows after the message.
    *
    * @default a text about the functions that code has
    */
   systemPrompt?: string | undefined;
-  /** Scores the final answer, as the reply of an assistant. Without it, episodes stay unscored. */
+  /** Scores the final answer, as the reply of an assistant. Without a grader, episodes stay unscored. */
   grader?: Grader | undefined;
   /**
    * Number of replies after which an episode is truncated.
@@ -46,7 +46,7 @@ export interface RlmEnvOptions {
    */
   maxTurns?: number | undefined;
   /**
-   * Run time of a block with its questions, in milliseconds.
+   * Run time of a block with the questions of the block, in milliseconds.
    *
    * @default 600_000
    */
@@ -90,8 +90,9 @@ const DEFAULTS = {
 
 /**
  * A recursive language model: the context of a task is a variable of a Python session, and the code of the policy asks
- * the policy about parts of it. `FINAL(value)` and `FINAL_VAR(name)` end the episode; so does a reply without code, whose
- * text is then the answer. The final answer is `info.final_answer`, and `info.final_value` where it is a value of JSON.
+ * the policy about parts of the context. `FINAL(value)` and `FINAL_VAR(name)` end the episode; so does a reply without
+ * code: the text is then the answer. The final answer is `info.final_answer`, and `info.final_value` where the answer
+ * is a value of JSON.
  *
  * `rolloutRecursive` lets the policy answer the questions and records them.
  */
@@ -226,7 +227,7 @@ export class RlmEnv implements RecursiveEnv {
     return `${text.slice(0, outputCharacters)}\n… (cut: ${text.length} characters)`;
   }
 
-  /** Keeps a step, or ends the episode and scores its answer. */
+  /** Keeps a step, or ends the episode and scores the answer. */
   async #end(
     step: Step,
     { final, signal }: { final: FinalAnswer | undefined; signal: AbortSignal | undefined },

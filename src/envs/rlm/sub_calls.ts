@@ -4,7 +4,7 @@ import { ToolError } from "../../errors.ts";
 import { type Tool, tool } from "../../tools/tool.ts";
 import type { AnswerSubCall } from "./recursive_env.ts";
 
-/** Limits of the questions of one episode. */
+/** Limits of the questions of an episode. */
 export interface SubCallLimits {
   /** Number of questions. */
   readonly maxSubCalls: number;
@@ -18,11 +18,11 @@ export interface SubCallLimits {
 export interface FinalAnswer {
   /** The answer as `str()` of Python shows it. */
   readonly text: string;
-  /** The answer as a value of JSON, if it is one. */
+  /** The answer as a value of JSON, if the answer is such a value. */
   readonly value?: unknown;
 }
 
-/** The questions that code of one episode asks, and its final answer. */
+/** The questions that code of an episode asks, and the final answer. */
 export class SubCalls {
   readonly #answer: AnswerSubCall | undefined;
   readonly #limits: SubCallLimits;

@@ -176,7 +176,7 @@ const DOMAIN_MODULE = "tau_domain";
 
 const MIB = 1024 * 1024;
 
-/** Number of interpreters in one process. They run the same code and belong to one trust domain. */
+/** Number of interpreters in a process. They run the same code and belong to a single trust domain. */
 const SESSIONS_PER_PROCESS = 16;
 
 const SETTINGS = {

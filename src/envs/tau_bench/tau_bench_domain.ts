@@ -67,7 +67,14 @@ export class TauBenchDomain implements AsyncDisposable {
    * @throws {SandboxError} if the domain's Python cannot be imported; the message has the reason.
    */
   static async open(options: TauBenchDomainOptions): Promise<TauBenchDomain> {
-    requireKnownOptions("open TauBenchDomain", options, OPTIONS);
+    requireKnownOptions("open TauBenchDomain", options, {
+      path: true,
+      domain: true,
+      sessions: true,
+      cacheDir: true,
+      onBuild: true,
+      signal: true,
+    });
     const { path, domain, sessions = 1, cacheDir, onBuild, signal } = options;
     const profile = domainProfile(await findDomain(path, domain));
     await using started = new AsyncDisposableStack();
@@ -100,7 +107,7 @@ export class TauBenchDomain implements AsyncDisposable {
     );
   }
 
-  /** Leases a session with the data loaded. It serves one episode at a time. */
+  /** Leases a session with the data loaded. It serves a single episode at a time. */
   async acquire(options: { signal?: AbortSignal | undefined } = {}): Promise<SessionLease> {
     return await this.#pool.acquire(options);
   }
@@ -131,13 +138,3 @@ export class TauBenchDomain implements AsyncDisposable {
     await this.#pool[Symbol.asyncDispose]();
   }
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof TauBenchDomainOptions, true>> = {
-  path: true,
-  domain: true,
-  sessions: true,
-  cacheDir: true,
-  onBuild: true,
-  signal: true,
-};

@@ -99,7 +99,13 @@ export class TauBenchEnv implements ToolUserEnv {
    * @throws {RangeError} if the domain has no such split.
    */
   static async open(options: TauBenchEnvOptions): Promise<TauBenchEnv> {
-    requireKnownOptions("open TauBenchEnv", options, OPTIONS);
+    requireKnownOptions("open TauBenchEnv", options, {
+      domain: true,
+      split: true,
+      user: true,
+      toolTimeoutMs: true,
+      signal: true,
+    });
     const { domain, split, signal } = options;
     const tasks = domain.tasks(split);
     return new TauBenchEnv(options, { tasks, leased: await leaseSession(domain, signal) });
@@ -296,12 +302,3 @@ function notStarted(): never {
 function taskInfo({ user_id, instruction, actions, outputs }: DomainTask): Record<string, unknown> {
   return { user_id, actions: actions.map(({ name, kwargs }) => ({ name, kwargs })), instruction, outputs };
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof TauBenchEnvOptions, true>> = {
-  domain: true,
-  split: true,
-  user: true,
-  toolTimeoutMs: true,
-  signal: true,
-};

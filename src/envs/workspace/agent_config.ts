@@ -22,7 +22,7 @@ export interface AgentConfig {
   readonly demonstrations: readonly History[];
   /** True if each demonstration becomes several turns of the chat, not one message. */
   readonly putDemosInHistory: boolean;
-  /** Sent if a reply holds no command. It takes `{format_fault}` and the values of the other templates. */
+  /** Sent if a reply holds no command, with `{format_fault}` and the values of the other templates. */
   readonly formatErrorTemplate: string;
   /** Name of the parser that finds the command in a reply, such as `ThoughtActionParser`. */
   readonly outputParser: string;
@@ -57,7 +57,7 @@ export interface AgentTools {
   readonly blocklist: readonly string[];
   /** Programs that may not be the whole command, because they would wait for keyboard input. */
   readonly blocklistStandalone: readonly string[];
-  /** Message for a blocked program. It takes `{name}`. */
+  /** Message for a blocked program, with `{name}`. */
   readonly blocklistErrorTemplate: string;
 }
 

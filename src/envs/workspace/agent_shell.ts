@@ -26,14 +26,14 @@ const STATE_TIMEOUT_MS = 5_000;
 /** Maximum length of a path. */
 const MAX_PATH_CHARACTERS = 4_096;
 
-/** Host side of the session that an agent works in. It validates everything that the session returns. */
+/** Host side of the session that an agent works in. The host checks everything that the session returns. */
 export class AgentShell {
   readonly #session: PythonSession;
   readonly #files: ReadonlyMap<string, Uint8Array | string>;
   readonly #preparation: string;
   readonly #stateCommand: string | undefined;
 
-  /** @throws {SyntaxError} if one of the agent's variables has no valid shell name. */
+  /** @throws {SyntaxError} if a variable of the agent has no valid shell name. */
   constructor(session: PythonSession, { agent: { tools }, starter }: AgentShellParts) {
     this.#session = session;
     const programs = tools.commandFiles.filter(({ kind }) => kind !== "source");
@@ -61,7 +61,7 @@ export class AgentShell {
     throw new SandboxError(`Cannot prepare workspace as the agent's command files must run: ${why}`);
   }
 
-  /** Runs an agent's command. Its failure is a result. */
+  /** Runs an agent's command. A failure is a result. */
   async run(command: string, limits: CommandTimeouts & AgentShellOptions): Promise<CommandResult> {
     let output = "";
     const onOutput = (_stream: string, text: string) => void (output += text);
@@ -137,7 +137,7 @@ function valuesIn(text: string): Readonly<Record<string, unknown>> {
 export interface CommandResult {
   /** Output of the command, and a note for the agent if the command was stopped. */
   readonly output: string;
-  /** False if the shell and all its files were lost. */
+  /** False if the shell and all files were lost. */
   readonly stateKept: boolean;
 }
 
@@ -199,13 +199,13 @@ function seconds(ms: number): string {
   return ms === 1000 ? "1 second" : `${ms / 1000} seconds`;
 }
 
-/** Quotes a text as one word of a command line. NUL characters are removed. */
+/** Quotes a text as a single word of a command line. NUL characters are removed. */
 function quoteShellWord(text: string): string {
   return `'${text.replaceAll("\0", "").replaceAll("'", `'\\''`)}'`;
 }
 
 /**
- * Returns the line that sets a shell variable. A text such as `()` or `(a b)` makes it an array.
+ * Returns the line that sets a shell variable. A text such as `()` or `(a b)` makes the variable an array.
  *
  * @throws {SyntaxError} if the name is not a valid variable name.
  */

@@ -1,6 +1,9 @@
 import type { AgentTools } from "./agent_config.ts";
 
-/** Returns the program for which a command is refused: it is blocked, or would wait for keyboard input. */
+/**
+ * Returns the program for which a command is refused: a blocked program, or a program that would wait for keyboard
+ * input.
+ */
 export function findBlockedProgram(
   command: string,
   { blocklist, blocklistStandalone }: Pick<AgentTools, "blocklist" | "blocklistStandalone">,
@@ -23,7 +26,7 @@ const STARTER_ARGUMENT = /^(?:-|\d+(?:\.\d+)?[smhd]?$)/;
 const PIECE = /'[^']*'|"(?:[^"\\]|\\[\s\S])*"|\\[\s\S]|[^\s;&|()<>`'"\\]|\$(?!\()/y;
 
 /**
- * Returns the words of a command line that name the programs it runs.
+ * Returns the words of a command line that name the programs which the line runs.
  *
  * Arguments, comments, assignments, here-documents and quoted texts do not count. Programs that other programs start
  * from their arguments are not found.
@@ -74,7 +77,7 @@ class CommandLine {
     this.#isProgramNext = this.#isAfterStarter;
   }
 
-  /** Reads one word without its quotes. It advances by at least one character, so that reading always ends. */
+  /** Reads a word without the quotes. Each call advances by a character or more, so that reading always ends. */
   #readWord(): string {
     let word = "";
     const from = this.#at;

@@ -46,7 +46,7 @@ interface ActionResult {
 
 const INITIAL_STATE = JSON.stringify({ open_file: "n/a", working_dir: WORKSPACE_FOLDER });
 
-/** One episode of a workspace task, action by action. */
+/** An episode of a workspace task, action by action. */
 export class WorkspaceEpisode {
   readonly workspace: Workspace;
   readonly #parts: WorkspaceEpisodeOptions;
@@ -139,7 +139,7 @@ export class WorkspaceEpisode {
     return { action, outcome, baseline, directions, ...(metric !== undefined && { metric }) };
   }
 
-  /** Each evaluation has its own seed, so that the result of one does not reveal an opponent's moves in the next. */
+  /** Each evaluation has its own seed, so that a result does not reveal an opponent's moves in the next evaluation. */
   #nextSeed(): number | undefined {
     const { seed } = this.#parts;
     return seed === undefined ? undefined : deriveSeed(seed, this.#evaluations++);
@@ -196,7 +196,7 @@ const REST = /[^\S\n]*(?:\n|$)/y;
 
 /**
  * True if the output has a line that begins with `<<VALIDATION||`, and a later or the same line that ends with
- * `||VALIDATION>>`. It scans the output once, however many marks it holds.
+ * `||VALIDATION>>`. The output is scanned once, whatever the number of marks.
  */
 export function hasMark(output: string, mark: Mark): boolean {
   const opening = `<<${mark}||`;
@@ -266,7 +266,7 @@ const OPENED = /<<-?\s*(['"]?)([\w-]+)\1/;
  *     a = 1               →    a = 1
  *     end_of_edit              end_of_edit
  *
- * A command without its end line stays unchanged.
+ * A command without the end line stays unchanged.
  */
 export function insertHereDocuments(command: string, endNames: Readonly<Record<string, string>>): string {
   const lines = command.split("\n");
@@ -295,7 +295,7 @@ function linesByText(lines: readonly string[]): Map<string, number[]> {
   return Map.groupBy(lines.keys().toArray().reverse(), (at) => lines[at]?.trimEnd() ?? "");
 }
 
-/** Returns the first line index after `at`. It removes smaller indices, because callers ask in ascending order. */
+/** Returns the first line index after `at`. Removes smaller indices, because callers ask in ascending order. */
 function nextAfter(at: number, lines: number[]): number | undefined {
   while ((lines.at(-1) ?? Infinity) <= at) lines.pop();
   return lines.at(-1);

@@ -22,7 +22,7 @@ export type EvaluationOutcome =
   /** The submission, or the evaluator, failed; the message is for the agent. */
   | { readonly status: "failed"; readonly message: string };
 
-/** Scores submissions of one task, isolated from the submissions. */
+/** Scores submissions of a task, isolated from the submissions. */
 export interface Evaluator extends AsyncDisposable {
   /**
    * Scores a submission. Failures of the submission are outcomes.
@@ -45,16 +45,16 @@ export interface WorkspaceEvaluation {
   readonly metric?: string | undefined;
 }
 
-/** State of a workspace beside its chat. */
+/** State of a workspace beside the chat. */
 export interface WorkspaceView {
-  /** Output of the last command, or a message instead of it; `null` at reset. */
+  /** Output of the last command, or a message in place of the output; `null` at reset. */
   readonly output: string | null;
   /** State as JSON: `{"open_file": …, "working_dir": …}` and the values of the state command. */
   readonly state: string;
   /** Number of steps so far. */
   readonly currentStep: number;
   readonly maxSteps: number;
-  /** Evaluation of this step, if it had one. */
+  /** Evaluation of this step, if there was an evaluation. */
   readonly evaluation?: WorkspaceEvaluation | undefined;
   /** Exit status once the episode is over: `submitted`, `skipped`, `autosubmission (max_steps)`, … */
   readonly exitStatus?: string | undefined;
@@ -74,7 +74,7 @@ export function workspaceViewOf(observation: Observation): WorkspaceView | undef
 }
 
 /**
- * Returns how much better than the baseline a submission is, by the task's metric and in its direction.
+ * Returns how much better than the baseline a submission is, by the task's metric and in the metric's direction.
  *
  * A positive value is better for every metric. `null` if there is no score or no baseline.
  */
@@ -92,7 +92,7 @@ export function computeGain(evaluation: WorkspaceEvaluation): number | null {
 const COSTS =
   /(?:^|[^a-z])(?:r?mse|r?msle|mae|mape|wer|cer|err(?:or)?s?|incorrect|loss|regret|perplexity|ppl|cost|time|seconds|latency|std)(?![a-z])/;
 
-/** Guesses the direction of a metric from its name: an `RMSE` or a `val_loss` is minimized, others are maximized. */
+/** Guesses the direction of a metric from the name: an `RMSE` or a `val_loss` is minimized, others are maximized. */
 export function guessMetricDirection(name: string): MetricDirection {
   return COSTS.test(name.toLowerCase()) ? "minimize" : "maximize";
 }

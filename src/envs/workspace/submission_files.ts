@@ -6,7 +6,7 @@ import { AGENT_HOME, WORKSPACE_FOLDER } from "./task.ts";
 import * as z from "zod";
 import { parseUntrustedJson } from "../../json.ts";
 
-/** Submission of an agent, or the reason why it cannot be read, as a message for the agent. */
+/** Submission of an agent, or the reason why the submission cannot be read, as a message for the agent. */
 export type SubmissionResult =
   | { readonly submission: Submission }
   | { readonly fault: string };
@@ -26,7 +26,7 @@ const listingSchema = z.array(z.string()).max(MAX_FILES + 1);
 class SubmissionFault extends Error {}
 
 /**
- * Reads the submission of an agent: files of its workspace, or folders if a path ends in `/`.
+ * Reads the submission of an agent: files of the workspace, or folders if a path ends in `/`.
  *
  * Missing files are left out. The sandbox is not trusted: links are not followed, and the number, size and names of
  * the files are limited.

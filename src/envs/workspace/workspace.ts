@@ -20,11 +20,11 @@ import {
 export interface WorkspaceOptions {
   readonly task: WorkspaceTask;
   readonly agent: AgentConfig;
-  /** Evaluator of submissions. The workspace disposes it. */
+  /** Evaluator of submissions, which the workspace disposes. */
   readonly evaluator: Evaluator;
   /**
    * Pool of the agents' sandboxes, with the profile that {@linkcode profileOfTask} returns for the task. The workspace
-   * does not dispose it. `sessions`, `cacheDir`, `onBuild` and `signal` have no effect then.
+   * does not dispose the pool. `sessions`, `cacheDir`, `onBuild` and `signal` have no effect then.
    *
    * @default a pool of its own
    */
@@ -49,15 +49,15 @@ export interface WorkspaceOptions {
 interface WorkspaceParts extends Pick<WorkspaceOptions, "task" | "agent" | "evaluator"> {
   readonly starter: Submission;
   readonly pool: SessionPool;
-  /** Evaluator, and the pool unless it is the caller's. */
+  /** Evaluator, and the pool unless the pool is the caller's. */
   readonly owned: AsyncDisposableStack;
 }
 
 /**
- * An open task: its sandboxes, its evaluator and its baseline, shared by many episodes.
+ * An open task: sandboxes, evaluator and baseline, shared by many episodes.
  *
- * Sandboxes are reused for later episodes and rewound in between. So use one workspace only for agents of one trust
- * domain, such as those of one policy.
+ * Sandboxes are reused for later episodes and rewound in between. So use a workspace only for agents of a single trust
+ * domain, such as agents of one policy.
  */
 export class Workspace implements AsyncDisposable {
   readonly task: WorkspaceTask;
@@ -80,14 +80,23 @@ export class Workspace implements AsyncDisposable {
   }
 
   /**
-   * Reads the task's files and starts its sandboxes, unless a pool is given.
+   * Reads the task's files and starts the sandboxes, unless a pool is given.
    *
    * @throws {RangeError} if the task cannot be played.
    * @throws {Deno.errors.NotFound} if a file of the task is missing.
-   * @throws {SyntaxError} if two of its files have the same path in the workspace.
+   * @throws {SyntaxError} if two files have the same path in the workspace.
    */
   static async open(options: WorkspaceOptions): Promise<Workspace> {
-    requireKnownOptions("open Workspace", options, OPTIONS);
+    requireKnownOptions("open Workspace", options, {
+      task: true,
+      agent: true,
+      evaluator: true,
+      pool: true,
+      sessions: true,
+      cacheDir: true,
+      onBuild: true,
+      signal: true,
+    });
     const { task, agent, evaluator, sessions: size = 1, cacheDir, onBuild, signal } = options;
     await using stack = new AsyncDisposableStack();
     stack.use(evaluator);
@@ -101,12 +110,12 @@ export class Workspace implements AsyncDisposable {
     return new Workspace({ task, agent, starter, evaluator, pool, owned: stack.move() });
   }
 
-  /** Leases a session. It serves one episode at a time. */
+  /** Leases a session, which serves a single episode at a time. */
   async acquire(options: { signal?: AbortSignal | undefined } = {}): Promise<SessionLease> {
     return await this.#pool.acquire(options);
   }
 
-  /** Scores a submission, isolated from the sandbox that it was written in. */
+  /** Scores a submission, isolated from the sandbox in which the submission was written. */
   async evaluate(submission: Submission, options?: EvaluateOptions): Promise<EvaluationOutcome> {
     return await this.#evaluator.evaluate(submission, options);
   }
@@ -146,7 +155,7 @@ const MAX_CPU_SECONDS = 24 * 3_600;
 
 /**
  * Returns the profile of an agent's sandbox: a shell, the agent's commands, and the task's data and read-only files as
- * mounts. It holds no file of the evaluation.
+ * mounts. The profile holds no file of the evaluation.
  *
  * @throws {SyntaxError} if two of the task's files have the same path, or a path is reserved.
  */
@@ -173,15 +182,3 @@ function mountsOf({ data, starter, readOnly }: WorkspaceTask): Record<string, st
     [...data, ...readOnlyFiles].map(({ path, hostPath }) => [`${WORKSPACE_FOLDER}/${path}`, hostPath]),
   );
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof WorkspaceOptions, true>> = {
-  task: true,
-  agent: true,
-  evaluator: true,
-  pool: true,
-  sessions: true,
-  cacheDir: true,
-  onBuild: true,
-  signal: true,
-};

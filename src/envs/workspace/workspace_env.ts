@@ -23,7 +23,7 @@ import type { Workspace } from "./workspace.ts";
 import { WorkspaceEpisode } from "./episode.ts";
 import type { WorkspaceTask } from "./task.ts";
 
-/** Returns the open workspace of the task with this id. The env does not dispose it. */
+/** Returns the open workspace of the task with this id. The env does not dispose the workspace. */
 export type WorkspaceSource = (id: string) => Workspace | Promise<Workspace>;
 
 /** Options of {@linkcode WorkspaceEnv}. */
@@ -74,12 +74,12 @@ const NO_OUTPUT = "(The command printed nothing.)";
 const NOT_RUN = "Nothing was run, as the reply was cut off at its maximum number of tokens.";
 
 /**
- * Runs the commands of an agent in a sandboxed shell, on files that it may change. The episode terminates when the
- * agent submits the files, gives up, or has no steps left; the current work is then evaluated.
+ * Runs the commands of an agent in a sandboxed shell, on files that the agent may change. The episode terminates when
+ * the agent submits the files, gives up, or has no steps left; the current work is then evaluated.
  *
  * Any output with MLGym's mark of a validation or a submission starts an evaluation. The scores come only from the
- * evaluator, in `workspace.evaluation`. Without transforms, the first user message is the task's description, and
- * each further one is the output of a command.
+ * evaluator, in `workspace.evaluation`. Without transforms, the first user message is the task's description, and each
+ * further one is the output of a command.
  *
  * @example
  * ```ts
@@ -102,7 +102,13 @@ export class WorkspaceEnv implements BranchingEnv {
 
   /** @throws {RangeError} if `maxSteps` is not a whole number >= 1. */
   constructor(options: WorkspaceEnvOptions) {
-    requireKnownOptions("create WorkspaceEnv", options, OPTIONS);
+    requireKnownOptions("create WorkspaceEnv", options, {
+      workspaces: true,
+      maxSteps: true,
+      timeoutMs: true,
+      silenceMs: true,
+      reward: true,
+    });
     const { maxSteps = 1 } = options;
     if (!Number.isSafeInteger(maxSteps) || maxSteps < 1) {
       throw new RangeError(
@@ -257,12 +263,3 @@ function commandOf(action: Action, history: History): string {
 function endReward(evaluation: WorkspaceView["evaluation"]): number | null {
   return evaluation?.outcome.status === "scored" ? computeGain(evaluation) : 0;
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof WorkspaceEnvOptions, true>> = {
-  workspaces: true,
-  maxSteps: true,
-  timeoutMs: true,
-  silenceMs: true,
-  reward: true,
-};

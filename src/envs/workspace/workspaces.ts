@@ -53,7 +53,14 @@ export class Workspaces implements AsyncDisposable {
 
   /** @throws {RangeError} if there is no task, a task cannot be played, or two tasks have the same id. */
   constructor(options: WorkspacesOptions) {
-    requireKnownOptions("create Workspaces", options, OPTIONS);
+    requireKnownOptions("create Workspaces", options, {
+      tasks: true,
+      agent: true,
+      sessions: true,
+      evaluations: true,
+      cacheDir: true,
+      onBuild: true,
+    });
     const { tasks, agent } = options;
     if (tasks.length === 0) {
       throw new RangeError("Cannot open workspaces as 'tasks' must not be empty: got 0 tasks");
@@ -133,13 +140,3 @@ export class Workspaces implements AsyncDisposable {
 function withoutCpuLimit(profile: Profile): Profile {
   return { ...profile, limits: { ...profile.limits, cpuSeconds: MAX_CPU_SECONDS } };
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof WorkspacesOptions, true>> = {
-  tasks: true,
-  agent: true,
-  sessions: true,
-  evaluations: true,
-  cacheDir: true,
-  onBuild: true,
-};

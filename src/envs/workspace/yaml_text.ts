@@ -12,7 +12,7 @@ const MAX_DEPTH = 64;
 /** A parsed YAML text. */
 export interface YamlText {
   readonly value: unknown;
-  /** Returns the line of a value, from 1: that of the innermost key or item of `path` that exists. */
+  /** Returns the line of a value, from 1: the line of the innermost key or item of `path` that exists. */
   lineOf(path: readonly PropertyKey[]): number;
 }
 

@@ -15,7 +15,7 @@ export interface CallSyntax {
   readonly open: string;
   readonly between: string;
   readonly close: string;
-  /** Returns the expression of a call. It may use the rules of {@linkcode JSON_RULES}, and those of `rules`. */
+  /** Returns the expression of a call. It may use the rules of {@linkcode JSON_RULES}, and of `rules`. */
   call(tool: ToolSpec): string;
   /** Rules that the expressions use. */
   readonly rules: readonly string[];

@@ -22,8 +22,8 @@ export class AnsweredRequests {
   }
 
   /**
-   * Returns the answer that a request gets again: one with the same idempotency key, or the last one of an equal request,
-   * if that was lost or the client counts its retries. Any other equal request is a new sample.
+   * Returns the answer that a request gets again: an answer with the same idempotency key, or the last answer of an
+   * equal request, if that was lost or the client counts its retries. Any other equal request is a new sample.
    */
   find({ identity, retry: { idempotencyKey: key, count } }: ModelRequest): SampledTurn | undefined {
     const answers = this.#answers.get(identity) ?? [];

@@ -11,7 +11,7 @@ interface ChatNode {
   readonly turns: SampledTurn[];
 }
 
-/** How far a chat is one that the session has seen. */
+/** How far a chat is a chat that the session has seen. */
 export interface ChatPath {
   /** Key of each message of the chat. Messages at `kept` have the key of the delivered message. */
   readonly keys: readonly string[];

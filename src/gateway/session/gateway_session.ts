@@ -29,10 +29,10 @@ interface Attempt {
 }
 
 /**
- * One run of an agent: the agent's requests become the turns of one or more rows.
+ * A run of an agent: the agent's requests become the turns of rows.
  *
  * A request that extends the chat of a row continues the row. Any other request begins a new row, a branch. A
- * request that repeats an earlier one whose answer was not delivered gets the same answer.
+ * request that repeats an earlier request whose answer was not delivered gets the same answer.
  */
 export class GatewaySession {
   readonly id: string;

@@ -15,7 +15,7 @@ export type RewrittenMode = "keep" | "branch" | "refuse";
 export interface GatewaySessionOptions extends SessionTokens {
   readonly id: string;
   readonly task: Task;
-  /** Number of the session among those of its task. @default 1 */
+  /** Number of the session among the sessions of its task. @default 1 */
   readonly sample?: number | undefined;
   readonly sampler: ModelSampler;
   readonly parser: ToolCallParser;

@@ -113,9 +113,9 @@ export interface RowContext {
 }
 
 /**
- * One row of a session for a trainer: turns that continue one another, with their exact tokens. The first
+ * A row of a session for a trainer: turns that continue each other, with their exact tokens. The first
  * prompt of a branch has the tokens of the turns that the branch shares with its parent, so that each sampled
- * token has mask 1 in one row only.
+ * token has mask 1 in a single row only.
  */
 export class SessionRow {
   readonly id: string;

@@ -1,4 +1,4 @@
-/** A sample that one or more requests wait for. It is cancelled when no request waits any more. */
+/** A sample that requests wait for. It is cancelled when no request waits any more. */
 export class SharedSample<T> {
   readonly #abort = new AbortController();
   readonly #result: Promise<T>;

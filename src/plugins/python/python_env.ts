@@ -61,7 +61,7 @@ const stepSchema = z.strictObject({
  * @throws {SandboxError} if the file cannot be loaded, or has no such functions.
  */
 export async function pythonEnvFile(path: string, options: PythonEnvFileOptions): Promise<EnvFile> {
-  requireKnownOptions("call pythonEnvFile", options, OPTIONS);
+  requireKnownOptions("call pythonEnvFile", options, { ...PYTHON_FILE_OPTIONS, name: true });
   const file = await PythonFile.open(path, { ...options, kind: { noun: "env", contract: "env" } });
   const { hooks, tools, system, python } = z.parse(descriptionSchema, file.description);
   const description = {
@@ -160,9 +160,3 @@ function valuesOf(task: PluginTask): Record<string, unknown> {
   const { query, answer, fields = {} } = task;
   return { task, query: queryText(query), answer: answer ?? null, fields };
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof PythonEnvFileOptions, true>> = {
-  ...PYTHON_FILE_OPTIONS,
-  name: true,
-};

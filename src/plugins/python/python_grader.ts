@@ -53,7 +53,7 @@ export const scoreSchema = z.strictObject({
  * @throws {SandboxError} if the file cannot be loaded, or defines no such function.
  */
 export async function pythonGrader(path: string, options: PythonGraderOptions): Promise<Grader> {
-  requireKnownOptions("call pythonGrader", options, OPTIONS);
+  requireKnownOptions("call pythonGrader", options, { ...PYTHON_FILE_OPTIONS, name: true });
   const file = await PythonFile.open(path, { ...options, kind: { noun: "grader", contract: "grader" } });
   return {
     name: options.name ?? file.moduleName,
@@ -96,9 +96,3 @@ export async function gradeWith(
 export function queryText(query: PluginTask["query"]): string {
   return typeof query === "string" ? query : query.map(messageText).join("\n\n");
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof PythonGraderOptions, true>> = {
-  ...PYTHON_FILE_OPTIONS,
-  name: true,
-};

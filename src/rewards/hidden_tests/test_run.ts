@@ -114,7 +114,7 @@ export class TestRun {
   }
 
   /**
-   * Runs the setup code. That of tests which were prepared before runs with the first test.
+   * Runs the setup code. The setup code of tests which were prepared before runs with the first test.
    *
    * @throws {Error} when the setup fails, which means that the problem itself is broken.
    */

@@ -77,7 +77,11 @@ export class GraderPool implements AsyncDisposable {
 
   /** @throws {RangeError} if an option is not above 0. */
   constructor(options: GraderPoolOptions = {}) {
-    requireKnownOptions("create GraderPool", options, OPTIONS);
+    requireKnownOptions("create GraderPool", options, {
+      deadlineMs: true,
+      heapMb: true,
+      maxCharacters: true,
+    });
     const { deadlineMs = 1_000, heapMb = 64, maxCharacters = MIB } = options;
     for (const [name, value] of Object.entries({ deadlineMs, heapMb, maxCharacters })) {
       if (value > 0) continue;
@@ -248,10 +252,3 @@ class Lane {
     return this.#queues.getOrInsertComputed(owner, () => new WaitList());
   }
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof GraderPoolOptions, true>> = {
-  deadlineMs: true,
-  heapMb: true,
-  maxCharacters: true,
-};

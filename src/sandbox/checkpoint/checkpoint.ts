@@ -9,8 +9,8 @@ import type { Profile } from "../profile/profile.ts";
 import type { CheckpointCompressor, Compressed } from "./compression.ts";
 
 /**
- * Scope of a checkpoint. The state in it is only right with the same image and profile, and only its owner
- * may use it.
+ * Scope of a checkpoint. The state is only right with the same image and profile, and only the owner may use the
+ * checkpoint.
  */
 export interface CheckpointScope {
   /** HMAC key of the host. */
@@ -27,7 +27,7 @@ export interface CheckpointScope {
 /** Room for what a state has beside heap and files, such as names and modes of files. */
 const HEAD_BYTES = 64 * 1024 * 1024;
 
-/** Returns the part of a scope that a profile gives. The folder of the profile's file is not a part of it. */
+/** Returns the part of a scope that a profile gives. The folder of the profile's file is no part of the scope. */
 export async function profileScope(profile: Profile): Promise<Pick<CheckpointScope, "profile" | "maxBytes">> {
   const { limits, name } = profile;
   return {
@@ -37,9 +37,11 @@ export async function profileScope(profile: Profile): Promise<Pick<CheckpointSco
   };
 }
 
-/** Scope of checkpoints as texts, without their owner. Sessions of the same origin restore one another's. */
+/**
+ * Scope of checkpoints as texts, without their owner. Sessions of the same origin restore each other's checkpoints.
+ */
 export interface CheckpointOrigin {
-  /** Identifies the key, and does not tell it. */
+  /** Identifies the key without revealing the key. */
   readonly key: string;
   /** SHA-256 of the bytes of the base image. */
   readonly image: string;
@@ -53,7 +55,8 @@ export async function checkpointOrigin({ key, image, profile }: CheckpointScope)
 }
 
 /**
- * Returns why a checkpoint of an origin cannot be restored where another one is needed. Returns `undefined` if it can.
+ * Returns why a checkpoint of an origin cannot be restored where another origin is needed. Returns `undefined` if the
+ * checkpoint can be restored.
  */
 export function originError(found: CheckpointOrigin, needed: CheckpointOrigin): CheckpointError | undefined {
   if (found.key !== needed.key) {
@@ -74,7 +77,7 @@ export interface OwnerOptions {
   readonly owner?: string | undefined;
 }
 
-/** Version of the format. Increase it when the guest or the host writes checkpoints in another way. */
+/** Version of the format. Increase the version when the guest or the host writes checkpoints in another way. */
 const FORMAT = 2;
 /** Version of a checkpoint with an exec that waits, which earlier versions of this package cannot restore. */
 const WAITING_FORMAT = 3;
@@ -107,15 +110,16 @@ type Header = z.output<typeof headerSchema>;
 
 const encoder = new TextEncoder();
 
-/** A state that is compressed, and its size before. */
+/** A state that is compressed, and the size before. */
 export interface CompressedState {
   readonly compressed: Compressed;
   readonly stateBytes: number;
 }
 
 /**
- * A checkpoint as bytes: prefix, header, HMAC-SHA-256 of these two, the compressed state, whose hash is in the
- * header, and the record of an exec that waits, if one does. So this thread hashes some hundred bytes, whatever the size of the state.
+ * A checkpoint as bytes: prefix, header, HMAC-SHA-256 of these two, the compressed state, whose hash is in the header,
+ * and the record of an exec that waits, if any. So this thread hashes some hundred bytes, whatever the size of the
+ * state.
  */
 export class SealedCheckpoint implements Checkpoint {
   readonly id: string;
@@ -148,9 +152,9 @@ export class SealedCheckpoint implements Checkpoint {
   }
 
   /**
-   * Reads a checkpoint. It is authenticated when it is restored.
+   * Reads a checkpoint. Authentication follows with the restore.
    *
-   * @throws {CheckpointError} if the bytes are no checkpoint of this format, or not a whole one.
+   * @throws {CheckpointError} if the bytes are no checkpoint of this format, or not a whole checkpoint.
    */
   static async read(bytes: Uint8Array): Promise<SealedCheckpoint> {
     const { header, stateAt } = parse(bytes);
@@ -177,7 +181,7 @@ export class SealedCheckpoint implements Checkpoint {
     return Promise.resolve(join([this.#head, this.#compressed.bytes, this.#waiting]));
   }
 
-  /** Yields its bytes in pieces, each a copy. */
+  /** Yields the bytes in pieces, each a copy. */
   *pieces(): Generator<Uint8Array<ArrayBuffer>> {
     yield this.#head.slice();
     const state = this.#compressed.bytes;
@@ -217,9 +221,9 @@ export class SealedCheckpoint implements Checkpoint {
   }
 
   /**
-   * Returns the record of the exec that waits; `undefined` if none does. The checkpoint must be authenticated.
+   * Returns the record of the exec that waits; `undefined` if no exec waits. The checkpoint must be authenticated.
    *
-   * @throws {CheckpointError} if it is damaged.
+   * @throws {CheckpointError} if the checkpoint is damaged.
    */
   async waiting(): Promise<Uint8Array | undefined> {
     const { waiting } = this.#header;
@@ -270,7 +274,7 @@ export async function compressState(
 }
 
 /**
- * Makes a checkpoint of a compressed state, and of the record of an exec that waits, if there is one.
+ * Makes a checkpoint of a compressed state, and of the record of an exec that waits, if any.
  *
  * @throws {CheckpointError} if the names of the tools are too long.
  */
@@ -322,20 +326,20 @@ function signedPart(header: Header): Uint8Array<ArrayBuffer> {
 
 /** A checkpoint that was authenticated. */
 export interface OpenedCheckpoint {
-  /** Size of its state. */
+  /** Size of the state. */
   readonly stateBytes: number;
   readonly state: CompressedState;
-  /** Record of the exec that waits, if one does. */
+  /** Record of the exec that waits, if any. */
   readonly waiting: Uint8Array | undefined;
-  /** Returns its state. Rejects with a `CheckpointError` if that is damaged. */
+  /** Returns the state. Rejects with a `CheckpointError` if the state is damaged. */
   expand(): Promise<Uint8Array<ArrayBuffer>>;
 }
 
 /**
- * Authenticates a checkpoint, and returns a function that expands its state.
+ * Authenticates a checkpoint, and returns a function that expands the state.
  *
- * @throws {ArgumentTypeError} if it is not one of this package, such as one of a server.
- * @throws {CheckpointError} if it must not be restored here.
+ * @throws {ArgumentTypeError} if the checkpoint comes from elsewhere, such as from a server.
+ * @throws {CheckpointError} if the checkpoint must not be restored here.
  */
 export async function openCheckpoint(
   checkpoint: Checkpoint,
@@ -364,15 +368,15 @@ export async function* piecesOf(checkpoint: Checkpoint): AsyncGenerator<Uint8Arr
 }
 
 /**
- * Reads the bytes of a checkpoint. It is authenticated when it is restored.
+ * Reads the bytes of a checkpoint. Authentication follows with the restore.
  *
- * @throws {CheckpointError} if the bytes are no checkpoint of this format, or not a whole one.
+ * @throws {CheckpointError} if the bytes are no checkpoint of this format, or not a whole checkpoint.
  */
 export async function readCheckpoint(bytes: Uint8Array): Promise<Checkpoint> {
   return await SealedCheckpoint.read(bytes);
 }
 
-/** What the bytes before the state of a checkpoint contain. They are authenticated when it is restored. */
+/** What the bytes before the state of a checkpoint contain. They are authenticated with the restore. */
 export interface CheckpointHead {
   /** Id of the checkpoint. */
   readonly id: string;
@@ -382,9 +386,9 @@ export interface CheckpointHead {
 /**
  * Reads the bytes before the state of a checkpoint.
  *
- * @param bytes the first {@linkcode CHECKPOINT_HEAD_BYTES} of the checkpoint, or all if it has fewer
+ * @param bytes the first {@linkcode CHECKPOINT_HEAD_BYTES} of the checkpoint, or all bytes of a smaller checkpoint
  * @param size bytes of the whole checkpoint
- * @throws {CheckpointError} if the checkpoint is none of this format, or not a whole one.
+ * @throws {CheckpointError} if the checkpoint has another format, or is not whole.
  */
 export async function readCheckpointHead(bytes: Uint8Array, size: number): Promise<CheckpointHead> {
   const { header: { key, image, profile }, stateAt } = parse(bytes, size);
@@ -435,7 +439,7 @@ function parseHeader(bytes: Uint8Array): Header {
   }
 }
 
-/** Returns what identifies a key, and does not tell it. */
+/** Returns what identifies a key without revealing the key. */
 async function keyId(key: CryptoKey): Promise<string> {
   const mac = await crypto.subtle.sign("HMAC", key, encoder.encode("id of a key of checkpoints"));
   return new Uint8Array(mac).toHex();

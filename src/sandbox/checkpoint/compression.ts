@@ -7,9 +7,9 @@ import type { StateMemory, StateRoom } from "./state_memory.ts";
 import workerSource from "./compression_worker.ts" with { type: "text" };
 import type { CompressionRequest, CompressionResponse } from "./compression_worker.ts";
 
-/** Bytes of states that one owner may have in memory. Further ones are captured when these are compressed. */
+/** Bytes of states that an owner may have in memory. Further states are captured when these are compressed. */
 const OWNER_BYTES = 128 * 1024 * 1024;
-/** Jobs of one owner between which the worker switches. Further ones wait, and those of other owners do not. */
+/** Jobs of an owner between which the worker switches. Further jobs wait, and jobs of other owners do not. */
 const OWNER_JOBS = 2;
 /** Milliseconds without a job after which the worker ends. */
 const IDLE_MS = 60_000;
@@ -20,7 +20,7 @@ export interface Compressed {
   readonly sha256: string;
 }
 
-/** Compresses the states of checkpoints, and expands them, in a worker that it starts when it needs one. */
+/** Compresses the states of checkpoints, and expands them, in a worker that starts when needed. */
 export class CheckpointCompressor implements AsyncDisposable {
   readonly #shares = new Map<string, OwnerShare>();
   readonly #jobs = new Map<number, (response: CompressionResponse | SandboxError) => void>();
@@ -157,7 +157,7 @@ export class CheckpointCompressor implements AsyncDisposable {
   }
 }
 
-/** Share of one owner in a compressor. */
+/** Share of an owner in a compressor. */
 class OwnerShare {
   /** Number of calls and reservations. */
   users = 0;

@@ -5,7 +5,7 @@ import { parentPort } from "node:worker_threads";
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 
 /**
- * A request to the worker: a state to compress, or a compressed one that must become `expandedBytes`. Messages have
+ * A request to the worker: a state to compress, or a compressed state that must become `expandedBytes`. Messages have
  * buffers and no typed arrays: Deno's `node:worker_threads` visits each element of these. The compressed bytes begin at
  * `from` in their buffer.
  */
@@ -61,7 +61,7 @@ function freeSharedMemory(): void {
   collectGarbage?.();
 }
 
-/** Returns V8's function that collects all garbage. Its contexts have one while a flag is set. */
+/** Returns V8's function that collects all garbage. Its contexts have the function while a flag is set. */
 function exposedCollector(): (() => void) | undefined {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("globalThis.gc");
@@ -131,7 +131,7 @@ async function expand(
   return { job, state: state.buffer };
 }
 
-/** Expands a slice, which must have the size of all slices, or that of the rest. */
+/** Expands a slice, which must have the size of all slices, or the size of the rest. */
 function expandSlice(slice: Uint8Array, leftBytes: number): Uint8Array {
   const bytes = Math.min(SLICE_BYTES, leftBytes);
   let expanded: Uint8Array;

@@ -1,9 +1,9 @@
 import { ArgumentRangeError } from "../../errors.ts";
 import type { BranchingLease } from "../contract/pool.ts";
-import { checkSeed } from "../exec_check.ts";
+import { checkSeed } from "../exec/exec_check.ts";
 import type { Reseeding } from "./transfer.ts";
 
-/** Maximum number of copies that one fork makes. */
+/** Maximum number of copies that a fork makes. */
 const MAX_COPIES = 1024;
 
 /** Returns the random numbers of a copy. */
@@ -21,7 +21,7 @@ export interface ForkParts<State> {
 }
 
 /**
- * Makes copies of a session, each with other random numbers. If one cannot be made, the others are disposed.
+ * Makes copies of a session, each with other random numbers. If a copy cannot be made, the others are disposed.
  *
  * @throws {ArgumentRangeError} if `count` is not from 1 to 1024, or a seed is not a safe integer.
  */

@@ -33,8 +33,8 @@ export async function readHostKey(cacheDir: string): Promise<CryptoKey> {
 }
 
 /**
- * Returns the bytes of a key in a cache directory. The first process creates the key. Processes that need the key at the
- * same time get the same one.
+ * Returns the bytes of a key in a cache directory. The first process creates the key. Processes that need the key at
+ * the same time get the same key.
  *
  * @throws {SandboxError} if another user may read it.
  */

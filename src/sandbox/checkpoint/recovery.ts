@@ -1,6 +1,6 @@
 import { CheckpointError, SandboxError } from "../../errors.ts";
 import type { Checkpoint, CheckpointEvery, RestoredFrom } from "../contract/checkpoint.ts";
-import { checkEvery } from "../exec_check.ts";
+import { checkEvery } from "../exec/exec_check.ts";
 import type { GuestLink } from "../guest_link.ts";
 import { captureState, restoreState } from "./state.ts";
 import type { CheckpointMemory } from "./state_memory.ts";
@@ -11,7 +11,7 @@ export interface RecoveryOptions {
   /**
    * Room for the checkpoint.
    *
-   * @default no limit but that of the profile
+   * @default no limit but the limit of the profile
    */
   readonly memory?: CheckpointMemory | undefined;
   /**
@@ -21,8 +21,8 @@ export interface RecoveryOptions {
    */
   readonly owner?: string | undefined;
   /**
-   * Stores each checkpoint elsewhere, before the call that made it due ends. `calls` is the number of execs, commands and
-   * written files that had ended since the session has these options. A `SandboxError` means that the earlier
+   * Stores each checkpoint elsewhere, before the call that made it due ends. `calls` is the number of execs, commands
+   * and written files that had ended since the session has these options. A `SandboxError` means that the earlier
    * checkpoint remains.
    */
   readonly store?: ((checkpoint: Checkpoint, at: { readonly calls: number }) => Promise<void>) | undefined;
@@ -32,7 +32,9 @@ export interface RecoveryOptions {
 export interface RecoveryParts {
   /** Maximum size of a checkpoint, in bytes. */
   readonly maxBytes: () => Promise<number>;
-  /** Stores a checkpoint elsewhere. A `SandboxError` or `CheckpointError` means that the earlier one remains. */
+  /**
+   * Stores a checkpoint elsewhere. A `SandboxError` or `CheckpointError` means that the earlier checkpoint remains.
+   */
   readonly store: ((state: Uint8Array<ArrayBuffer>, at: { calls: number }) => Promise<void>) | undefined;
   /** Called when a checkpoint is due and no call has come. */
   readonly onDue: () => void;
@@ -49,7 +51,7 @@ export class Recovery implements Disposable {
   #takenAt = performance.now();
   /** Number of calls since then that may have changed the state. */
   #calls = 0;
-  /** Number of these calls since the first one. */
+  /** Number of these calls since the first. */
   #allCalls = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -59,7 +61,7 @@ export class Recovery implements Disposable {
     this.#parts = parts;
   }
 
-  /** Begins again: a lost interpreter is replaced by a fresh one. */
+  /** Begins again: a lost interpreter is replaced by a fresh interpreter. */
   clear(): void {
     this.#options.memory?.resize(0);
     this.#replace(undefined);
@@ -67,15 +69,18 @@ export class Recovery implements Disposable {
   }
 
   /**
-   * Takes a state that was restored. If there is no room for the state, a lost interpreter is replaced by a fresh one.
-   * Returns true if the state is kept.
+   * Takes a state that was restored. If there is no room for the state, a lost interpreter is replaced by a fresh
+   * interpreter. Returns true if the state is kept.
    */
   keep(state: Uint8Array): boolean {
     this.clear();
     return this.#hasState = this.#tryKeep(state);
   }
 
-  /** Takes a checkpoint after a call if one is due. If it is refused or finds no room, the earlier one remains. */
+  /**
+   * Takes a checkpoint after a call if due. If the checkpoint is refused or finds no room, the earlier checkpoint
+   * remains.
+   */
   async afterCall(link: GuestLink): Promise<void> {
     this.#calls++;
     this.#allCalls++;
@@ -83,7 +88,7 @@ export class Recovery implements Disposable {
     this.#timer ??= setTimeout(this.#parts.onDue, this.#dueMs());
   }
 
-  /** Takes a checkpoint, unless nothing has happened since the last one. */
+  /** Takes a checkpoint, unless nothing has happened since the last checkpoint. */
   async capture(link: GuestLink): Promise<void> {
     if (this.#calls === 0) return;
     const { memory } = this.#options;
@@ -104,8 +109,8 @@ export class Recovery implements Disposable {
   }
 
   /**
-   * Starts an interpreter in place of a lost one, in the state of the checkpoint. If that cannot be restored, the
-   * interpreter is a fresh one, and `from` is absent.
+   * Starts an interpreter in place of a lost interpreter, in the state of the checkpoint. If that cannot be restored,
+   * the interpreter is a fresh one, and `from` is absent.
    */
   async reopen(
     open: () => Promise<GuestLink>,
@@ -131,7 +136,7 @@ export class Recovery implements Disposable {
     }
   }
 
-  /** Drops the checkpoint, and takes no further one. */
+  /** Drops the checkpoint, and takes no further checkpoint. */
   [Symbol.dispose](): void {
     this.clear();
   }

@@ -36,8 +36,8 @@ export interface CapturedState {
 }
 
 /**
- * Captures the state of an interpreter. Its size is not known before, and the room for the largest one is that of many:
- * a small room comes first, and a larger one if the guest refuses that.
+ * Captures the state of an interpreter. Its size is not known before, and the room for the largest state is the room
+ * of many: a small room comes first, and a larger room if the guest refuses that.
  *
  * @throws {CheckpointError} if it has a part that no checkpoint has.
  * @throws {SandboxError} if the interpreter is lost.
@@ -87,7 +87,7 @@ export interface RestoreStateOptions extends Reseeding {
 
 /**
  * Restores a state in an interpreter. If that refuses it, or is lost, it is replaced, and the state restored in the
- * fresh one: a heap never shrinks, and places of native libraries may be in use.
+ * fresh interpreter: a heap never shrinks, and places of native libraries may be in use.
  *
  * @throws {CheckpointError} if the fresh interpreter refuses it, too, after which it is replaced again.
  */

@@ -1,6 +1,6 @@
 /**
- * Memory that a server gives to the states of sessions. A server adds the options of this module to those of the public
- * contract; sessions and pools of other packages ignore them.
+ * Memory that a server gives to the states of sessions. A server adds the options of this module to the options of the
+ * public contract; sessions and pools of other packages ignore them.
  *
  * @module
  */
@@ -18,7 +18,7 @@ export interface StateMemory {
   reserve(bytes: number, signal?: AbortSignal): Promise<StateRoom>;
 }
 
-/** Room of one state, which is free when it is disposed. */
+/** Room of a state, which is free when disposed. */
 export interface StateRoom extends Disposable {
   /** Frees what is beyond so many bytes. */
   shrink(bytes: number): void;
@@ -33,12 +33,12 @@ export interface CheckpointMemory {
   /**
    * Memory of the state while it is captured. A `CheckpointError` means that the earlier checkpoint remains.
    *
-   * @default no limit but that of the profile
+   * @default no limit but the limit of the profile
    */
   readonly states?: StateMemory | undefined;
 }
 
-/** Option of each call that makes or restores a checkpoint, beside those of the contract. */
+/** Option of each call that makes or restores a checkpoint, beside the options of the contract. */
 export interface StateMemoryOptions {
   /**
    * Memory of the state while it is not compressed.
@@ -48,12 +48,12 @@ export interface StateMemoryOptions {
   readonly states?: StateMemory | undefined;
 }
 
-/** Option of a lease with `checkpointEvery`, beside those of the contract. */
+/** Option of a lease with `checkpointEvery`, beside the options of the contract. */
 export interface CheckpointMemoryOptions {
   /**
    * Room for the checkpoints that the session takes by itself.
    *
-   * @default no limit but that of the profile
+   * @default no limit but the limit of the profile
    */
   readonly checkpointMemory?: CheckpointMemory | undefined;
 }

@@ -26,9 +26,9 @@ export interface StateRequest {
 }
 
 /**
- * Receives the state of a session. The bytes are the guest's, and this host does not read them. Each part is copied as
- * it arrives into one buffer that grows: to join the parts at the end would hold up the thread for as long as the state
- * is large, and take the state's memory twice.
+ * Receives the state of a session. The bytes are the guest's, and this host does not read them. Each part is copied on
+ * arrival into a single buffer that grows: to join the parts at the end would hold up the thread for as long as the
+ * state is large, and take the state's memory twice.
  *
  * @throws {GuestRefusal} with the guest's message, if the session has something that no checkpoint has.
  * @throws {SandboxError} if the interpreter is terminated.
@@ -60,7 +60,7 @@ export async function receiveState(
 
 /** Random numbers of a restored session. */
 export interface Reseeding {
-  /** True if Python's generators get a new seed. Those of the operating system always do. */
+  /** True if Python's generators get a new seed. The operating system's generators always do. */
   readonly reseed: boolean;
   readonly seed?: number | undefined;
 }

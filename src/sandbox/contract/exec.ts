@@ -1,5 +1,5 @@
 /**
- * The contract of an exec: its options and its result.
+ * The contract of an exec: options and result.
  *
  * @module
  */
@@ -15,13 +15,13 @@ export interface ProgramOptions {
    * @default `limits.timeoutMs` of the profile
    */
   timeoutMs?: number | undefined;
-  /** Text that `input()` and `sys.stdin` read. At its end, or without it, `input()` raises EOFError. */
+  /** Text that `input()` and `sys.stdin` read. At the text's end, or without a text, `input()` raises EOFError. */
   stdin?: string | undefined;
   /**
    * Values by name that are set as globals before the code runs. Plain JSON becomes the same in Python, where whole
-   * numbers are `int`; a `Uint8Array` becomes `bytes`; other typed arrays become an `array.array` of the same elements,
-   * which `numpy.asarray` takes without a copy. Names are Python identifiers. At most 256 inputs of together 64 MiB, and
-   * 100,000 values of JSON at most 64 levels deep.
+   * numbers are `int`; a `Uint8Array` becomes `bytes`; other typed arrays become an `array.array` of the same
+   * elements, which `numpy.asarray` takes without a copy. Names are Python identifiers. At most 256 inputs of together
+   * 64 MiB, and 100,000 values of JSON at most 64 levels deep.
    */
   inputs?: Readonly<Record<string, unknown>> | undefined;
   /** Files written under the session's working directory before the code runs. */
@@ -37,7 +37,7 @@ export interface ProgramOptions {
 export interface ExecOptions extends ProgramOptions {
   /**
    * Memory of the interpreter and the program, in bytes: a program that needs more gets a `MemoryError`. Below 64 MiB
-   * it counts as 64 MiB. The interpreter itself takes some 30 MiB. Files have a limit of their own.
+   * the limit counts as 64 MiB. The interpreter itself takes some 30 MiB. Files have a limit of their own.
    *
    * @default `limits.memoryBytes` of the profile, which is also the maximum
    */
@@ -50,20 +50,20 @@ export interface ExecOptions extends ProgramOptions {
   argv?: readonly [string, ...string[]] | undefined;
   /**
    * Runs the code as a cell of a notebook, by IPython's rules: `!command`, magics such as `%timeit` and `%%writefile`,
-   * `name?`, a `;` at the end hides the value, `_` and `Out` have earlier values, and a long value is on several lines. The
-   * cell runs in an event loop, whose tasks go on in later cells. Not together with `argv`.
+   * `name?`, a `;` at the end hides the value, `_` and `Out` have earlier values, and a long value is on several
+   * lines. The cell runs in an event loop, and tasks go on in later cells. Not together with `argv`.
    *
    * @default false
    */
   cell?: boolean | undefined;
-  /** Host tools that this exec, and no other one, may call as `paddock.tools.<name>`. */
+  /** Host tools that this exec, and no other exec, may call as `paddock.tools.<name>`. */
   tools?: readonly HostTool[] | undefined;
   /**
-   * `tool` ends the exec with the status `waiting` at each call of one of `tools`, whose `run` is never called:
+   * `tool` ends the exec with the status `waiting` at each call of a tool of `tools`; `run` is never called:
    * {@linkcode BranchingSession.resume} gives the answer, and the program goes on. A checkpoint of the session has the
-   * exec that waits. An exec that goes on from a checkpoint runs once more from its start and gets the same answers:
-   * `random`, `secrets`, `uuid4` and `os.urandom` have the same values then, and clocks do not. Its code, stdin and inputs
-   * have at most 4 MiB together, and its calls and answers 1 MiB. Not together with `then`.
+   * exec that waits. An exec that goes on from a checkpoint runs once more from the start and gets the same answers:
+   * `random`, `secrets`, `uuid4` and `os.urandom` have the same values then, and clocks do not. Code, stdin and inputs
+   * have at most 4 MiB together, and calls and answers 1 MiB. Not together with `then`.
    *
    * @default calls run the tools
    */
@@ -71,12 +71,12 @@ export interface ExecOptions extends ProgramOptions {
   /**
    * Owner of the state that `suspendAt` captures before the program runs.
    *
-   * @default that of {@linkcode BranchingSession.checkpoint}
+   * @default as in {@linkcode BranchingSession.checkpoint}
    */
   captures?: Pick<CheckpointOptions, "owner"> | undefined;
   /**
    * `rewind` resets the session after the exec, like `reset({ mode: "rewind" })`, without a second round trip. The
-   * result does not wait for it; the next call of the session does.
+   * result does not wait for the reset; the next call of the session does.
    *
    * @default the state is kept
    */
@@ -84,12 +84,12 @@ export interface ExecOptions extends ProgramOptions {
   /** Cancels the exec, which then rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
   /**
-   * Called with each piece of output as it arrives, before the result. If it returns a promise, the program is held
-   * back until the promise resolves: a write waits once the buffers are full. If it throws or rejects, the exec is
-   * aborted.
+   * Called with each piece of output on arrival, before the result. If the callback returns a promise, the program is
+   * held back until the promise resolves: a write waits once the buffers are full. If the callback throws or rejects,
+   * the exec is aborted.
    */
   onOutput?: ((stream: "stdout" | "stderr", text: string) => unknown) | undefined;
-  /** Called with each object that the program shows, in order with its output. */
+  /** Called with each object that the program shows, in order with the output. */
   onDisplay?: ((bundle: MimeBundle) => unknown) | undefined;
 }
 
@@ -98,7 +98,7 @@ export interface GuestError {
   /** The class name, such as `ValueError`. */
   type: string;
   message: string;
-  /** The traceback as CPython prints it, without frames of the runner. */
+  /** The traceback of CPython, without frames of the runner. */
   traceback: string;
 }
 
@@ -109,8 +109,8 @@ export interface GuestError {
 export type DeniedAttempts = Partial<Record<"files" | "network" | "processes" | "javascript", number>>;
 
 /**
- * An object that a program showed, in one or more forms by MIME type: base64 for images (except SVG), audio, video and
- * PDF, JSON values for types of JSON, text for others. It is data of the guest: HTML and SVG may have scripts.
+ * An object that a program showed, in forms by MIME type: base64 for images (except SVG), audio, video and
+ * PDF, JSON values for types of JSON, text for others. Forms are data of the guest: HTML and SVG may have scripts.
  */
 export type MimeBundle = Readonly<Record<string, JsonValue>>;
 
@@ -123,30 +123,31 @@ export interface ExecOutcome {
   /** Wall time measured by the host, in milliseconds. */
   durationMs: number;
   /**
-   * False if the interpreter was lost: the next exec runs in a fresh one. With `restoredFrom`, the session has returned
-   * to a checkpoint, and the next exec continues from there.
+   * False if the interpreter was lost: the next exec runs in a fresh interpreter. With `restoredFrom`, the session has
+   * returned to a checkpoint, and the next exec continues from there.
    */
   stateKept: boolean;
   /** True if output beyond the profile's `outputBytes` was dropped. */
   truncated: boolean;
   /**
-   * Objects that the program showed, in order: by `display()`, by its last expression, and the open figures of matplotlib. At
-   * most 100 bundles of 8 MiB together. The bundle of the last expression lacks `text/plain`, which is `value`. Absent
-   * if there is none.
+   * Objects that the program showed, in order: by `display()`, by the last expression, and the open figures of
+   * matplotlib. At most 100 bundles of 8 MiB together. The bundle of the last expression lacks `text/plain`, which is
+   * `value`. Absent without any.
    */
   display?: MimeBundle[];
-  /** Number of bundles that were dropped because of these limits, or since a form is not what its MIME type says. */
+  /** Number of bundles that were dropped because of these limits, or since a form is not what the MIME type says. */
   droppedDisplays?: number;
   /**
-   * Peak size of the interpreter's heap until the end of the exec, in bytes, since its start or its last rewind: Python
-   * itself takes some 30 MiB. The guest measures it, so it is advice. Absent if the interpreter was lost.
+   * Peak size of the interpreter's heap until the end of the exec, in bytes, since the start or the last rewind:
+   * Python itself takes some 30 MiB. The guest measures this size, so the size is advice. Absent if the interpreter
+   * was lost.
    */
   peakMemoryBytes?: number;
-  /** Refused attempts. Absent if the guest counted none, or its interpreter was lost. */
+  /** Refused attempts. Absent if the guest counted none, or the interpreter was lost. */
   denied?: DeniedAttempts;
-  /** True if this exec ran in a fresh interpreter because the last one had been lost. */
+  /** True if this exec ran in a fresh interpreter because the last interpreter had been lost. */
   restarted?: true;
-  /** The checkpoint to which the session returned, as the interpreter was lost in this exec or before it. */
+  /** The checkpoint to which the session returned, as the interpreter was lost in this exec or before. */
   restoredFrom?: RestoredFrom;
   /** Contents of the files in `fetchFiles`, by path. */
   files?: Record<string, Uint8Array>;
@@ -157,40 +158,40 @@ export type ExecResult =
   & ExecOutcome
   & (
     /**
-     * The code ran to its end. `value` is the repr of its last expression, unless that is None. `valueJson` is the
-     * expression's value where that is plain data of at most 1 MiB as JSON, 100,000 values and 32 levels: a boolean, an
-     * integer up to 2^53 - 1, a finite float, text, a list, a tuple (as an array), or a dict with keys of text; None in
-     * them is `null`. Instances of subclasses, such as a namedtuple, are not plain data.
+     * The code ran to the end. `value` is the repr of the last expression, unless that is None. `valueJson` is the
+     * expression's value where that is plain data of at most 1 MiB as JSON, 100,000 values and 32 levels: a boolean,
+     * an integer up to 2^53 - 1, a finite float, text, a list, a tuple (as an array), or a dict with keys of text;
+     * None in them is `null`. Instances of subclasses, such as a namedtuple, are not plain data.
      */
     | { status: "ok"; value?: string; valueJson?: JsonValue }
-    /** The code raised an exception that it did not catch. */
+    /** The code raised an exception that the code did not catch. */
     | { status: "error"; error: GuestError }
-    /** The code exceeded its timeout or its CPU time limit. */
+    /** The code exceeded the timeout or the limit of CPU time. */
     | { status: "timeout"; error: GuestError }
     /** An uncaught MemoryError (state kept), or a kill by a memory limit (state lost). */
     | { status: "memory"; error: GuestError }
-    /** The code wrote more than 64 times its output limit and was interrupted. */
+    /** The code wrote more than 64 times the output limit and was interrupted. */
     | { status: "output"; error: GuestError }
     /** The code called `sys.exit` with a code other than 0. */
     | { status: "exited"; exitCode: number }
     /**
-     * The interpreter has ended. `exitCode`, from 0 to 255, is set if the program ended it, for example by
-     * `os._exit`.
+     * The interpreter has ended. `exitCode`, from 0 to 255, is set if the program ended the interpreter, for example
+     * by `os._exit`.
      */
     | { status: "crashed"; error: GuestError; exitCode?: number }
     /**
-     * The code waits for the answer to a call, with `suspendAt`. Output, `display` and `durationMs` are those since its
-     * start, in this result and in later ones.
+     * The code waits for the answer to a call, with `suspendAt`. Output, `display` and `durationMs` count from the
+     * start, in this result and in later results.
      */
     | { status: "waiting"; call: WaitingCall }
     /**
-     * The code ran once more, as it had waited, and did not make the same calls. `call` is that of the first run, from
-     * which the second run differs. The program was interrupted.
+     * The code ran once more, after a wait, and did not make the same calls. `call` is the call of the first run,
+     * from which the second run differs. The program was interrupted.
      */
     | { status: "diverged"; call: WaitingCall; error: GuestError }
   );
 
-/** A call of a host tool whose answer the program waits for. */
+/** A call of a host tool. The program waits for the answer. */
 export interface WaitingCall {
   /** `call_1` for the first call of the exec that has an answer, and so on. */
   readonly callId: string;
@@ -200,7 +201,7 @@ export interface WaitingCall {
   readonly arguments: Record<string, unknown>;
 }
 
-/** The answer to a call: a value of JSON that the call returns, or an error that it raises in Python. */
+/** The answer to a call: a value of JSON that the call returns, or an error that the call raises in Python. */
 export type ToolAnswer =
   | { readonly value: unknown; readonly error?: undefined }
   | {
@@ -212,15 +213,15 @@ export type ToolAnswer =
 export interface ResumeOptions
   extends Pick<ExecOptions, "timeoutMs" | "signal" | "onOutput" | "onDisplay" | "captures"> {
   /**
-   * The call that is answered. An exec that waits for another one goes on waiting.
+   * The call that is answered. An exec that waits for another call goes on waiting.
    *
    * @default the call that waits
    */
   callId?: string | undefined;
   /**
-   * The tools of the exec. They are needed once after a checkpoint was restored, as it has only their names.
+   * The tools of the exec. They are needed once after a checkpoint was restored, as a checkpoint has only their names.
    *
-   * @default those of the exec
+   * @default the exec's
    */
   tools?: readonly HostTool[] | undefined;
 }

@@ -1,5 +1,5 @@
-// The part of exec_fields.ts that a session uses, whose check takes no time for the schemas of other parts.
-import type { CheckedProfile } from "../exec_check.ts";
+// The part of exec_fields.ts that a session uses, so that a check takes no time for the schemas of other parts.
+import type { CheckedProfile } from "../exec/exec_check.ts";
 import type { ExecOptions } from "./exec.ts";
 import type { ShellOptions } from "./shell.ts";
 

@@ -1,13 +1,13 @@
 /**
- * The fields of an exec and of a command line: how each one is checked, and sent to a server or to a node of a cluster.
- * A field that is added to {@linkcode ExecOptions} is added here and in the guest, and everything between a client and
- * the guest carries the field.
+ * The fields of an exec and of a command line: how each field is checked, and sent to a server or to a node of a
+ * cluster. A field that is added to {@linkcode ExecOptions} is added here and in the guest, and everything between a
+ * client and the guest carries the field.
  *
  * @module
  */
 import * as z from "zod";
 import { ArgumentRangeError, ArgumentTypeError } from "../../errors.ts";
-import { checkContents, type CheckedProfile, checkPath, checkTimeout } from "../exec_check.ts";
+import { checkContents, type CheckedProfile, checkPath, checkTimeout } from "../exec/exec_check.ts";
 import {
   type BinaryType,
   checkInputs,
@@ -15,7 +15,7 @@ import {
   fromBinaryInput,
   MAX_INPUT_NAME_CHARACTERS,
   MAX_INPUTS,
-} from "../exec_inputs.ts";
+} from "../exec/exec_inputs.ts";
 import type { HostTool } from "../host_tool.ts";
 import type { ExecOptions } from "./exec.ts";
 import { type Fields, FieldTable } from "./field_table.ts";
@@ -163,7 +163,7 @@ export const SHELL_FIELDS = new FieldTable<ShellOptions, typeof shellFields>(
  * Checks the arguments of an exec before anything starts.
  *
  * @throws {ArgumentTypeError | ArgumentRangeError} if an argument is invalid.
- * @throws the reason of `signal` if it has aborted.
+ * @throws the reason of `signal` if aborted.
  */
 export function checkExec(code: unknown, options: ExecOptions, profile: CheckedProfile): void {
   checkCode(code);

@@ -1,10 +1,10 @@
 import type * as z from "zod";
 import { requireKnownOptions } from "../../options.ts";
-import type { CheckedProfile } from "../exec_check.ts";
+import type { CheckedProfile } from "../exec/exec_check.ts";
 
 /** Binary parts of a message to a node of a cluster. */
 export interface SentParts {
-  /** Adds a part, and returns its position. */
+  /** Adds a part, and returns the position. */
   add(bytes: Uint8Array): number;
 }
 
@@ -19,17 +19,17 @@ export interface ReceivedParts {
 export interface Field<Value, Options> {
   /** Throws if the value is invalid. */
   check?(value: Value, options: Options, profile: CheckedProfile): void;
-  /** Keys of the field in a request to a server. Servers get no field without keys, and refuse a `refused` one. */
+  /** Keys of the field in a request to a server. Servers get no field without keys, and refuse a `refused` field. */
   readonly json?: z.ZodRawShape | "refused";
-  /** Returns these keys. Without it, the value itself is sent. */
+  /** Returns these keys. Without this function, the value itself is sent. */
   toJson?(value: Value): object;
-  /** Returns the value that these keys state. Without it, the key has the value itself. */
+  /** Returns the value that these keys state. Without this function, the key has the value itself. */
   fromJson?(body: never): Value;
   /** Form of the field in a message to a node. Nodes get no field without a form. */
   readonly message?: z.ZodType;
-  /** Returns this form. Without it, the value itself is sent. */
+  /** Returns this form. Without this function, the value itself is sent. */
   toMessage?(value: Value, parts: SentParts): unknown;
-  /** Returns the value of this form. Without it, the form is the value itself. */
+  /** Returns the value of this form. Without this function, the form is the value itself. */
   fromMessage?(form: never, parts: ReceivedParts): Value | undefined;
 }
 
@@ -38,7 +38,7 @@ export type Fields<Options> = {
   readonly [Name in keyof Required<Options>]: Field<NonNullable<Options[Name]>, Options>;
 };
 
-/** Parts of a message whose fields have none. */
+/** Parts of a message with fields that have none. */
 const NO_PARTS: SentParts & ReceivedParts = { add: refuseParts, bytes: refuseParts, json: refuseParts };
 
 function refuseParts(): never {
@@ -57,7 +57,7 @@ type MessageShape<Table> = {
     { message: infer Form extends z.ZodType } ? Form : never;
 };
 
-/** The fields of options. What each field is, only its entry states. */
+/** The fields of options. What each field is, only the field's entry states. */
 export class FieldTable<Options extends object, Table extends Fields<Options>> {
   /** Keys of the options in a request to a server. */
   readonly json: JsonShape<Table>;
@@ -78,7 +78,7 @@ export class FieldTable<Options extends object, Table extends Fields<Options>> {
     ) as MessageShape<Table>;
   }
 
-  /** Throws for an unknown option, or the error of the first invalid one, in the order of the table. */
+  /** Throws for an unknown option, or the error of the first invalid option, in the order of the table. */
   check(options: Options, profile: CheckedProfile): void {
     this.checkNames(options);
     for (const [name, field] of this.#fields) {
@@ -91,7 +91,7 @@ export class FieldTable<Options extends object, Table extends Fields<Options>> {
     requireKnownOptions(this.#action, options, this.#names);
   }
 
-  /** Returns the name of the first option that servers refuse, unless its value is false. */
+  /** Returns the name of the first option that servers refuse, unless the value is false. */
   refusedByServers(options: Options): string | undefined {
     return this.#fields.find(([name, { json }]) => json === "refused" && options[name])?.[0];
   }
@@ -106,7 +106,7 @@ export class FieldTable<Options extends object, Table extends Fields<Options>> {
     return Object.assign({}, ...bodies);
   }
 
-  /** Returns the options of a request to a server. Its other keys are ignored. */
+  /** Returns the options of a request to a server. Other keys are ignored. */
   fromJson(body: z.output<z.ZodObject<JsonShape<Table>>>): Options {
     return Object.fromEntries(this.#fields.flatMap(([name, field]) => {
       const isGiven = Object.keys(keysOf(field)).some((key) => body[key as keyof typeof body] !== undefined);
@@ -124,7 +124,7 @@ export class FieldTable<Options extends object, Table extends Fields<Options>> {
     })) as z.input<z.ZodObject<MessageShape<Table>>>;
   }
 
-  /** Returns the options of a message to a node. Its other keys are ignored. */
+  /** Returns the options of a message to a node. Other keys are ignored. */
   fromMessage(message: z.output<z.ZodObject<MessageShape<Table>>>, parts: ReceivedParts = NO_PARTS): Options {
     return Object.fromEntries(this.#fields.flatMap(([name, field]) => {
       const form = message[name as never];

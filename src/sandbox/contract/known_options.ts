@@ -49,7 +49,7 @@ const OPTIONS = {
 /**
  * Checks the names of the options of a call of a session or a pool.
  *
- * @throws {ArgumentTypeError} if one is unknown.
+ * @throws {ArgumentTypeError} if a name is unknown.
  */
 export function checkOptionNames(call: keyof typeof OPTIONS, options: object): void {
   const [action, known] = OPTIONS[call];

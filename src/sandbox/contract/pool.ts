@@ -14,15 +14,15 @@ import type {
 import type { ExecOptions, ExecResult, ResumeOptions, ToolAnswer, WaitingCall } from "./exec.ts";
 import type { ShellOptions, ShellResult } from "./shell.ts";
 
-/** One Python interpreter with its own globals and files. */
+/** A Python interpreter with globals and files of its own. */
 export interface PythonSession extends AsyncDisposable {
   /** Runs code in the session's namespace. What the guest code does is reported in the result and never rejects. */
   exec(code: string, options?: ExecOptions): Promise<ExecResult>;
   /**
-   * Runs a command line in the session's shell, which sees the same files as Python and keeps its directory,
-   * variables and functions from one command to the next. What the command does is reported in the result and never
-   * rejects. Output arrives as it is written; output through a pipe, a substitution, `eval` or `source` arrives
-   * when that has ended. `python` and `python3` run programs in the session's interpreter.
+   * Runs a command line in the session's shell, which sees the same files as Python and keeps directory, variables and
+   * functions from command to command. What the command does is reported in the result and never rejects. Output
+   * arrives when written; output through a pipe, a substitution, `eval` or `source` arrives at the end of these.
+   * `python` and `python3` run programs in the session's interpreter.
    *
    * @throws {TypeError} if the profile has no `shell`.
    */
@@ -35,16 +35,16 @@ export interface PythonSession extends AsyncDisposable {
   reset(options?: ResetOptions): Promise<void>;
 }
 
-/** A session whose state is a value: it can be kept, restored, and continued in copies. */
+/** A session with a state that is a value: the state can be kept, restored, and continued in copies. */
 export interface BranchingSession extends PythonSession {
   /**
-   * Answers the call of an exec with `suspendAt` that waits, and returns its next result: it waits again, or has ended.
-   * Meanwhile the session runs nothing else: a reset, or a checkpoint that is restored, ends the exec.
+   * Answers the call of an exec with `suspendAt` that waits, and returns the next result: the exec waits again, or has
+   * ended. Meanwhile the session runs nothing else: a reset, or a checkpoint that is restored, ends the exec.
    *
-   * @throws {WaitingExecError} if no exec waits, or one for another call.
+   * @throws {WaitingExecError} if no exec waits, or an exec for another call.
    */
   resume(answer: ToolAnswer, options?: ResumeOptions): Promise<ExecResult>;
-  /** Returns the call that an exec waits for, such as that of a checkpoint; `undefined` if none waits. */
+  /** Returns the call that an exec waits for, such as the call of a checkpoint; `undefined` if none waits. */
   waitingCall(): Promise<WaitingCall | undefined>;
   /**
    * Returns the state of the session, which goes on. If an exec waits, that is the state in which it waits.
@@ -53,11 +53,11 @@ export interface BranchingSession extends PythonSession {
    */
   checkpoint(options?: CaptureOptions): Promise<Checkpoint>;
   /**
-   * Replaces the state by that of a checkpoint. No code runs again: generators continue, and so does `random` without
-   * `reseed`, while `secrets`, `uuid4` and `os.urandom` have new bytes.
+   * Replaces the state by the state of a checkpoint. No code runs again: generators continue, and so does `random`
+   * without `reseed`, while `secrets`, `uuid4` and `os.urandom` have new bytes.
    *
    * @throws {CheckpointError} if the checkpoint must not be restored here. The session is as before then, unless the
-   * code is `checkpoint_refused`, with which it is as after its start.
+   * code is `checkpoint_refused`, which leaves the session as after the start.
    */
   restore(checkpoint: Checkpoint, options?: RestoreOptions): Promise<void>;
   /**
@@ -71,8 +71,8 @@ export interface BranchingSession extends PythonSession {
 /** Options of {@linkcode PythonSession.reset}. */
 export interface ResetOptions {
   /**
-   * `fresh` starts a new interpreter. `rewind` writes the base image back over the running one: it is faster, but
-   * only for code of one trust domain.
+   * `fresh` starts a new interpreter. `rewind` writes the base image back over the running interpreter: faster, but
+   * only for code of a single trust domain.
    *
    * @default "fresh"
    */
@@ -82,7 +82,7 @@ export interface ResetOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** A leased session. Disposing the lease returns the session to its pool. */
+/** A leased session. Disposing the lease returns the session to the pool. */
 export interface SessionLease extends AsyncDisposable {
   readonly session: PythonSession;
 }
@@ -94,15 +94,15 @@ export interface BranchingLease extends SessionLease {
 
 /** Source of leases: a {@linkcode SandboxPool}, or another class with the same contract. */
 export interface SessionPool {
-  /** Limits of the profile of its sessions, in bytes, if it knows them. */
+  /** Limits of the profile of the sessions, in bytes, if known. */
   readonly limits?: { readonly memoryBytes: number; readonly outputBytes: number } | undefined;
   /**
-   * Factor of the limits of time of its sessions: `timeScale` of their profile.
+   * Factor of the limits of time of the sessions: `timeScale` of their profile.
    *
    * @default 1
    */
   readonly timeScale?: number | undefined;
-  /** Leases a session that no other lease has, and whose state no earlier lease has changed. Waits for one. */
+  /** Leases a session that no other lease has, and whose state no earlier lease has changed. Waits for a session. */
   acquire(options?: AcquireOptions): Promise<SessionLease>;
 }
 
@@ -111,20 +111,21 @@ export interface AcquireOptions {
   /** Makes the session's randomness reproducible. */
   seed?: number | undefined;
   /**
-   * When the session takes checkpoints by itself. If its interpreter is lost, it returns to the last one. A session that
-   * has what no checkpoint has keeps the one before.
+   * When the session takes checkpoints by itself. If the interpreter is lost, the session returns to the last
+   * checkpoint. A session that has what no checkpoint has keeps the checkpoint before.
    *
    * @default never: a lost interpreter is replaced by a fresh one
    */
   checkpointEvery?: CheckpointEvery | undefined;
   /**
-   * True if the lease is for one exec. A pool that rewinds its sessions then does so with the exec.
+   * True if the lease is for a single exec. A pool that rewinds sessions then does so with the exec.
    *
    * @default false
    */
   once?: boolean | undefined;
   /**
-   * Owner of the session, whose share of the nodes it takes in a cluster, and of the state that it starts with.
+   * Owner of the session and of the state with which the session starts. In a cluster, the session takes the owner's
+   * share of the nodes.
    *
    * @default ""
    */
@@ -137,19 +138,19 @@ export interface SandboxAcquireOptions extends AcquireOptions {
   /** State that the session starts with. */
   from?: Checkpoint | undefined;
   /**
-   * An earlier lease of the pool, which has ended. Its interpreter is taken if it is free: native libraries of a state
-   * that it had are restored faster there.
+   * An earlier lease of the pool, which has ended. The interpreter of that lease is taken if free: native libraries of
+   * a state of that lease are restored faster there.
    */
   near?: SessionLease | undefined;
 }
 
-/** A pool whose sessions can be kept, restored and forked: a {@linkcode SandboxPool}. */
+/** A pool of sessions that can be kept, restored and forked: a {@linkcode SandboxPool}. */
 export interface BranchingPool extends SessionPool {
   acquire(options?: SandboxAcquireOptions): Promise<BranchingLease>;
   /**
    * Reads the bytes of a checkpoint, and checks that a session of this pool can restore it.
    *
-   * @throws {CheckpointError} if the bytes are no whole checkpoint, or it must not be restored here.
+   * @throws {CheckpointError} if the bytes are no whole checkpoint, or the checkpoint must not be restored here.
    */
   readCheckpoint(bytes: Uint8Array, options?: CheckpointOptions): Promise<Checkpoint>;
 }

@@ -1,5 +1,5 @@
 /**
- * The contract of a command line: its options and its result.
+ * The contract of a command line: options and result.
  *
  * @module
  */
@@ -16,7 +16,7 @@ export interface ShellOptions
   silenceMs?: number | undefined;
 }
 
-/** A time limit of a command line: on its wall time, on its time without output, or on its CPU time. */
+/** A time limit of a command line: on wall time, on time without output, or on CPU time. */
 export type ShellDeadline = "run" | "silence" | "cpu";
 
 /** Result of running a command line: a closed union over `status`. */
@@ -31,12 +31,12 @@ export type ShellResult =
     | { status: "ok"; exitCode: 0 }
     /** The exit code is not 0. */
     | { status: "exited"; exitCode: number }
-    /** The command exceeded one of its time limits. */
+    /** The command exceeded a time limit. */
     | { status: "timeout"; deadline: ShellDeadline; error: GuestError }
     /** The process exceeded a memory limit. */
     | { status: "memory"; error: GuestError }
-    /** The command wrote more than 64 times its output limit and was interrupted. */
+    /** The command wrote more than 64 times the output limit and was interrupted. */
     | { status: "output"; error: GuestError }
-    /** The interpreter has ended, and the shell with it. */
+    /** The interpreter has ended, and so has the shell. */
     | { status: "crashed"; error: GuestError }
   );

@@ -15,7 +15,7 @@ import {
   MAX_INPUT_NAME_CHARACTERS,
   MAX_INPUTS,
   toBinaryInput,
-} from "../exec_inputs.ts";
+} from "../exec/exec_inputs.ts";
 import { MAX_PATH_CHARACTERS } from "./limits.ts";
 
 /** Pattern of base64, which the generator of `/openapi.json` does not know. */
@@ -84,7 +84,7 @@ export function toWireInputs(inputs: Readonly<Record<string, unknown>> = {}): z.
 /**
  * Returns the inputs of a program that JSON carried.
  *
- * @throws {ArgumentTypeError} if two inputs have one name.
+ * @throws {ArgumentTypeError} if two inputs have the same name.
  * @throws {ArgumentRangeError} if an array has part of an element.
  */
 export function fromWireInputs(

@@ -267,7 +267,7 @@ function free(bytes: Uint8Array<ArrayBuffer>): void {
   bytes.buffer.transfer(0);
 }
 
-/** Splits a library's bytes, its files one after the other, into files. */
+/** Splits a library's bytes, which are files in sequence, into files. */
 export function splitLibrary(
   bytes: Uint8Array,
   index: readonly (readonly [string, number])[],

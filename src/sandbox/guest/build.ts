@@ -2,11 +2,11 @@ import type { EmscriptenModule, ModuleFactory, PythonExports } from "./emscripte
 import { createInstantiator, installFiles, type PythonAssets, restorePython } from "./python/interpreter.ts";
 import { type HeapImage, type ImageLayout, PAGE_BYTES } from "./heap_image.ts";
 
-/** Shorter gaps of zeros are copied: one long copy is faster than two short ones. */
+/** Shorter gaps of zeros are copied: a long copy is faster than two short copies. */
 const MIN_GAP_BYTES = 4 * PAGE_BYTES;
 /** An image that was just built. */
 export interface BuiltImage extends ImageLayout {
-  /** The pieces, one after the other. */
+  /** The pieces in sequence. */
   readonly data: Uint8Array;
 }
 
@@ -165,7 +165,7 @@ const OWN_FRAMES = 5;
 const RECURSION_LIMIT = 1000;
 const MAX_STATE_WORDS = 32;
 
-/** Lets programs have as many frames as `python` lets them have: those of the guest do not count. */
+/** Lets programs have as many frames as `python` lets them have: frames of the guest do not count. */
 function hideOwnFrames(exports: PythonExports): void {
   const words = new Int32Array(exports.memory.buffer, exports.PyThreadState_Get(), MAX_STATE_WORDS);
   const at = words.indexOf(RECURSION_LIMIT);

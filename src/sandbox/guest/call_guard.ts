@@ -243,7 +243,7 @@ export class Closures {
     return { ...imports, env: { ...env, ...wrapped } };
   }
 
-  /** Frees all slots, the first one last, so that it is the next to be allocated. */
+  /** Frees all slots, the first slot last, so that the first slot is the next to be allocated. */
   freeAll(): void {
     for (const closure of [...this.#slots.keys()].reverse()) this.#free(closure);
   }

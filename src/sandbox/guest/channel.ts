@@ -73,7 +73,7 @@ export class Channel {
     throwIfKilled(this.#interrupt);
   }
 
-  /** Sends one frame, and the output that was held back before it. Blocks while the host does not read. */
+  /** Sends a frame, and the output that was held back before it. Blocks while the host does not read. */
   send(kind: FrameKind, payload: Uint8Array): void {
     this.#outgoing.add(kind, payload);
     this.#send();

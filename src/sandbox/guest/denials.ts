@@ -12,7 +12,7 @@ const NAME_CALLS = ["getaddrinfo", "_emscripten_lookup_name"];
 const OWN_NAMES: readonly string[] = ["", "localhost", "emscripten"];
 /** Folders of a Linux host with data of the system or of other users. */
 const SYSTEM_FOLDERS = /^\/(?:etc|proc|sys|root|var|boot|srv|opt|run|home)(?:\/|$)/;
-/** Relative paths to such folders. One `..` may be the program's own folder. */
+/** Relative paths to such folders. A `..` may be the program's own folder. */
 const UPWARDS = /^(?:\.\.\/){2,}(?=(?:etc|proc|root)(?:\/|$))/;
 /** Files of these folders that describe the machine. Ordinary programs and the standard library read them. */
 const DESCRIPTIONS: readonly string[] = [

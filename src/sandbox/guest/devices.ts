@@ -53,9 +53,9 @@ interface Captured<T> {
   readonly stderr: Uint8Array;
 }
 
-/** The devices for Python's output, input and host calls. Each session has one set. */
+/** The devices for Python's output, input and host calls. Each session has a set. */
 export class Devices {
-  /** Contents of the inputs that the next exec, or the running one, has not read yet. */
+  /** Contents of the inputs that the next or the running exec has not read yet. */
   readonly inputs: Uint8Array[] = [];
   /** True if output of this exec was dropped. */
   truncated = false;
@@ -122,7 +122,7 @@ export class Devices {
     this.#commands = commands;
   }
 
-  /** Resets the state of the previous exec. If the next one `hasStdin`, that is the first of the inputs. */
+  /** Resets the state of the previous exec. If the next exec `hasStdin`, stdin is the first of the inputs. */
   reset({ hasStdin }: { hasStdin: boolean }): void {
     this.truncated = this.flooded = false;
     this.droppedDisplays = this.#displays = this.#displayBytes = 0;

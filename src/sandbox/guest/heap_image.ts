@@ -16,7 +16,7 @@ export interface ImageLayout {
 
 /** A base image to start interpreters from. */
 export interface HeapImage extends ImageLayout {
-  /** The pieces, one after the other, in memory that all workers of a process share. */
+  /** The pieces in sequence, in memory that all workers of a process share. */
   readonly memory: WebAssembly.Memory;
 }
 
@@ -25,9 +25,9 @@ export const PAGE_BYTES = 4096;
 
 /**
  * A Wasm module that copies an image's pieces to their addresses in a memory and, if the memory was used, zeros every
- * other page that is not zero. It compares 128 bytes at a time: a loop in JavaScript takes five times as long. It copies
- * from memory to memory, which is faster than `TypedArray.set`. One call does it all, as a call from JavaScript takes a
- * new stack.
+ * other page that is not zero. It compares 128 bytes at a time: a loop in JavaScript takes five times as long. It
+ * copies from memory to memory, which is faster than `TypedArray.set`. A single call does it all, as a call from
+ * JavaScript takes a new stack.
  *
  * ```wat
  * (module

@@ -6,8 +6,9 @@ export interface SourceModule {
 }
 
 /**
- * Creates a blob for each module, whose imports point at the blobs before it. Returns the last one's URL. A late import
- * gets its URL from a call, as Deno loads modules whose URLs it can read in the code together with the importing one.
+ * Creates a blob for each module, whose imports point at the blobs before it. Returns the last blob's URL. A late
+ * import gets its URL from a call, as Deno loads modules whose URLs it can read in the code together with the
+ * importing one.
  */
 export function linkModules(urls: Map<string, string>, modules: readonly SourceModule[]): string {
   let last = "";

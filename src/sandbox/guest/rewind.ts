@@ -49,7 +49,7 @@ export interface StatePart {
   /** Returns the fields of a checkpoint that describe the part. */
   capture?(tree: CapturedTree): Partial<MemoryHead>;
   /**
-   * Replaces the part, in whatever state it is, by that of a checkpoint.
+   * Replaces the part, in whatever state the part is, by the part of a checkpoint.
    *
    * @default the part is rewound
    */
@@ -180,7 +180,7 @@ export function captureMemory(parts: readonly StatePart[], tree: CapturedTree): 
   return Object.assign({}, ...parts.map((part) => part.capture?.(tree)));
 }
 
-/** Replaces all parts by those of a checkpoint. Throws as {@linkcode rewind} does. */
+/** Replaces all parts by the parts of a checkpoint. Throws as {@linkcode rewind} does. */
 export function restoreMemory(parts: readonly StatePart[], memory: RestoredMemory): void {
   for (const part of parts) {
     if (part.restore) part.restore(memory);

@@ -12,7 +12,7 @@ const CALLS = 2;
 /** Shorter pieces are copied in a loop, which is faster than a call of `set`. */
 const SHORT_BYTES = 48;
 
-/** One end of the pipe. */
+/** An end of the pipe. */
 export class Ring {
   readonly buffer: SharedArrayBuffer;
   readonly #words: Int32Array<SharedArrayBuffer>;

@@ -22,7 +22,7 @@ const NO_NOTE = new Uint8Array(0);
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Handles the frames of one session, one after the other, until it is closed or the interpreter fails. */
+/** Handles the frames of a session in turn, until the session is closed or the interpreter fails. */
 export class GuestSession {
   readonly #parts: SessionParts;
   readonly #files: HomeFiles;
@@ -91,7 +91,7 @@ export class GuestSession {
     }
   }
 
-  /** Seeds the session's randomness. Without a seed, it differs from that of all other sessions. */
+  /** Seeds the session's randomness. Without a seed, the randomness differs from all other sessions. */
   seed(seed: number | undefined): void {
     const { entropy, devices } = this.#parts;
     entropy.seed(seed);
@@ -134,7 +134,7 @@ export class GuestSession {
     return { stdout, stderr, exitCode: end.exitCode };
   }
 
-  /** Resets what belongs to one exec. */
+  /** Resets what belongs to an exec. */
   #beginExec({ hasStdin }: { hasStdin: boolean }): void {
     const { devices, interrupt, signals } = this.#parts;
     this.#files.openStandard();
@@ -232,7 +232,7 @@ function limitOf(payload: Uint8Array): number {
 interface RestoreRequest {
   /** Size of the checkpoint that follows. */
   readonly bytes: number;
-  /** True if the generators of Python get a new seed, `seed` if there is one. */
+  /** True if the generators of Python get a new seed, `seed` if given. */
   readonly reseed: boolean;
   readonly seed?: number;
 }

@@ -32,7 +32,7 @@ export class Stdin {
   readonly #node: FsNode;
   #file: FileNode = NO_FILE;
 
-  /** Makes the node of a device that of stdin. The device needs {@linkcode Stdin.operations}. */
+  /** Makes the node of a device the node of stdin. The device needs {@linkcode Stdin.operations}. */
   constructor(fs: FileSystem, node: FsNode) {
     this.#fs = fs;
     this.#node = node;

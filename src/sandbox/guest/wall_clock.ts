@@ -11,11 +11,12 @@ export interface WallClockSources {
 }
 
 /**
- * The host's clock with a resolution below that of `Date.now()`, which is 1 ms. The clock stays within the millisecond
- * that `Date.now()` returns, and so follows each change of the host's clock, and never goes back if the host's does not.
+ * The host's clock with a resolution below the resolution of `Date.now()`, which is 1 ms. The clock stays within the
+ * millisecond that `Date.now()` returns, and so follows each change of the host's clock, and never goes back if the
+ * host's does not.
  */
 export class WallClock {
-  /** What programs see as the resolution: that of the precise clock, in nanoseconds. */
+  /** What programs see as the resolution: the resolution of the precise clock, in nanoseconds. */
   static readonly RESOLUTION_NS = 1000n;
   readonly #sources: WallClockSources;
   /** A time since 1970 in milliseconds, and the milliseconds from there to the time at which `now` was 0. */

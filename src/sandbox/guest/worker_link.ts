@@ -73,7 +73,7 @@ export class WorkerLink {
     if (!this.#options.isDirect) await this.#forwardFrames();
   }
 
-  /** Passes a frame, or a part of one, to the worker. Queues a copy while the worker does not take frames. */
+  /** Passes a frame, or a part of a frame, to the worker. Queues a copy while the worker does not take frames. */
   send(bytes: Uint8Array): void {
     const count = this.#isWriting ? 0 : this.#incoming.writeSome(bytes, 0);
     if (count > 0) this.#incoming.notify();

@@ -52,15 +52,8 @@ import { addToTable } from "./wasm/function_table.ts";
 import { errorTexts, LINUX_ERRORS, raiseLinuxErrors } from "./wasm/linux_errors.ts";
 import { widenSizes } from "./wasm/sizes/sizes.ts";
 import { stripWasm } from "./wasm/wasm.ts";
-import { SHELL_ENGINE_FILES, SHELL_FILES, SUPERVISOR_FILES, WORKER_FILES } from "./guest_manifest.ts";
-import engineChanges from "./shell/engine_changes.ts" with { type: "text" };
-import globChanges from "./shell/glob_changes.ts" with { type: "text" };
-import errorChanges from "./shell/error_changes.ts" with { type: "text" };
-import parserChanges from "./shell/parser_changes.ts" with { type: "text" };
-import shellBundle from "./shell/shell_bundle.ts" with { type: "text" };
-import streamChanges from "./shell/stream_changes.ts" with { type: "text" };
-import unusedCommands from "./shell/unused_commands.ts" with { type: "text" };
-import { REPLACED_COMMANDS } from "../guest/shell/replaced_commands.ts";
+import { SUPERVISOR_FILES, WORKER_FILES } from "./guest_manifest.ts";
+import * as shellSources from "./shell/shell_sources.ts";
 
 /** A JavaScript module of the guest, as it runs. */
 export interface GuestModule {
@@ -81,26 +74,12 @@ export function workerModules(): GuestModule[] {
   return guestModules(WORKER_FILES);
 }
 
-/** Sources of the shell, its engine and their build. */
-const SHELL_SOURCES: readonly string[] = [
-  ...Object.values(SHELL_FILES),
-  ...Object.values(SHELL_ENGINE_FILES),
-  shellBundle,
-  engineChanges,
-  errorChanges,
-  globChanges,
-  parserChanges,
-  streamChanges,
-  unusedCommands,
-  ...REPLACED_COMMANDS,
-];
-
-/** Hash of the sources. It is computed once, as they have more than a megabyte. */
+/** Hash of the sources of the shell, its engine and their build: computed once, as the sources have a megabyte. */
 let shellHash: Promise<string> | undefined;
 
 /** Returns a hash of the shell, its engine and their build, which is part of an image's cache key. */
 export function hashShell(): Promise<string> {
-  shellHash ??= sha256(JSON.stringify(SHELL_SOURCES));
+  shellHash ??= sha256(JSON.stringify(Object.entries(shellSources)));
   return shellHash;
 }
 
@@ -233,7 +212,7 @@ export interface LeanWasmOptions {
 
 /**
  * Returns the Wasm module with some exported functions. The functions that Emscripten's JavaScript names are in the
- * table, so that `ctypes` finds them. Sizes are those of 64-bit machines where they are limits, and the C stack is
+ * table, so that `ctypes` finds them. Sizes are sizes of 64-bit machines where they are limits, and the C stack is
  * larger. A module without data raises exceptions with the numbers of Linux.
  */
 export function leanWasm(

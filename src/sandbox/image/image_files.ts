@@ -14,8 +14,8 @@ const SITE_PACKAGES = "/python3.14/site-packages";
  * Returns the unpacked files of a profile's packages.
  *
  * @param cacheDir Cache folder with the package store.
- * @throws {PackageError} if a file is missing, does not match its hash, is not a wheel, or contains native code of another
- * platform, or if the packages expand to more than 512 MiB or 20,000 files.
+ * @throws {PackageError} if a file is missing, does not match its hash, is not a wheel, or contains native code of
+ * another platform, or if the packages expand to more than 512 MiB or 20,000 files.
  */
 export async function readPackageFiles(
   packages: readonly PackageFile[],
@@ -77,8 +77,8 @@ function installedPath(path: string): string {
 }
 
 /**
- * Files of packages that need a browser. urllib3 replaces its connections by those of a browser, which a sandbox does
- * not have; without that it uses sockets, and `requests` reports that there is no network by its own error.
+ * Files of packages that need a browser. urllib3 replaces its connections by connections of a browser, which a sandbox
+ * does not have; without that it uses sockets, and `requests` reports that there is no network by its own error.
  */
 const REPLACED: ReadonlyMap<string, Uint8Array> = new Map([
   [
@@ -88,8 +88,8 @@ const REPLACED: ReadonlyMap<string, Uint8Array> = new Map([
 ]);
 
 /**
- * Returns the shared libraries of an archive of Pyodide's distribution, in one folder. Other libraries find them by the
- * name of their file.
+ * Returns the shared libraries of an archive of Pyodide's distribution, in one folder. Other libraries find them by
+ * the name of their file.
  */
 function sharedLibraries(name: string, files: readonly [string, Uint8Array][]): LibraryFile[] {
   return files.filter(([path]) => isNativeLibrary(path))

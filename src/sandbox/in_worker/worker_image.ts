@@ -17,10 +17,10 @@ import { importEmbeddedPyodide } from "./embedded_pyodide.js";
 import { readImageFile, type WorkerImage, writeImageFile } from "./image_file.ts";
 
 /**
- * Part of the C stack that Python uses, in bytes. V8's stack has 1 MiB here, as its flags are those of the caller. Calls
- * of Python through C, such as those of `lru_cache`, raise RecursionError after some 620 levels. In optimized code V8's
- * stack ends after some 660 levels. Recursion that takes little of the C stack, such as parsing JSON of 10,000 brackets,
- * overflows V8's stack, which ends the interpreter.
+ * Part of the C stack that Python uses, in bytes. V8's stack has 1 MiB here, as the flags are the flags of the caller.
+ * Calls of Python through C, such as calls of `lru_cache`, raise RecursionError after some 620 levels. In optimized
+ * code V8's stack ends after some 660 levels. Recursion that takes little of the C stack, such as parsing JSON of
+ * 10,000 brackets, overflows V8's stack, which ends the interpreter.
  */
 const C_STACK_BYTES = 288 * 1024;
 

@@ -7,7 +7,7 @@ import { GuestLink } from "../guest_link.ts";
 import { type CheckpointScope, profileScope } from "../checkpoint/checkpoint.ts";
 import { CheckpointCompressor } from "../checkpoint/compression.ts";
 import { createKey } from "../checkpoint/host_key.ts";
-import { checkEvery } from "../exec_check.ts";
+import { checkEvery } from "../exec/exec_check.ts";
 import { sha256 } from "../../hash.ts";
 import { disposeUnless, Lease } from "../lease.ts";
 import type { Profile } from "../profile/profile.ts";

@@ -14,8 +14,8 @@ export interface SessionPairOptions {
 const DEFAULT_OUTPUT_BYTES = 1024 * 1024;
 
 /**
- * Queues of the callers that lease two sessions of a pool at once. Without them, two graders that share a pool can each
- * hold one session and wait for the other one forever.
+ * Queues of the callers that lease two sessions of a pool at once. Without them, two graders that share a pool can
+ * each hold one session and wait for the other one forever.
  */
 const queues = new WeakMap<SessionPool, SerialQueue>();
 
@@ -26,8 +26,8 @@ function queueOf(pool: SessionPool): SerialQueue {
 /**
  * Leases two sessions at once: one for a program that calls, one for the program that is called.
  *
- * Pairs cannot deadlock: each request gets both sessions before the next request in the queue of the pool gets its first.
- * If there are two pools, every request takes its first session from the one with the smaller queue ID.
+ * Pairs cannot deadlock: each request gets both sessions before the next request in the queue of the pool gets its
+ * first. If there are two pools, every request takes its first session from the one with the smaller queue ID.
  */
 export class SessionPair {
   readonly #pool: SessionPool;
@@ -43,7 +43,10 @@ export class SessionPair {
     this.#callerQueue = queueOf(callerPool ?? pool);
   }
 
-  /** Maximum output of a program that is called, in bytes: that of the default profile, if its pool does not know it. */
+  /**
+   * Maximum output of a program that is called, in bytes: the limit of the default profile, if its pool does not know
+   * the limit.
+   */
   get outputBytes(): number {
     return this.#pool.limits?.outputBytes ?? DEFAULT_OUTPUT_BYTES;
   }

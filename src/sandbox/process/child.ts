@@ -51,7 +51,7 @@ export class Child {
     this.ended = this.#watch(onFrame, onErrorText);
   }
 
-  /** Sends one frame. The frame is dropped if the process has ended, which `ended` reports. */
+  /** Sends a frame. The frame is dropped if the process has ended, which `ended` reports. */
   send(kind: FrameKind, session: number, payload?: Uint8Array | string): Promise<void> {
     return this.#writer.write(encodeFrame(kind, session, payload)).catch(() => {});
   }

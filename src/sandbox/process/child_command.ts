@@ -36,7 +36,7 @@ export interface ChildCommandOptions {
   v8Extra?: readonly string[] | undefined;
 }
 
-/** Maximum size of the JavaScript heap of one isolate, in MiB. */
+/** Maximum size of the JavaScript heap of an isolate, in MiB. */
 const JS_HEAP_MIB = 256;
 
 /** Size of V8's young generation, in MiB. A larger size only keeps the garbage of past execs for longer. */
@@ -201,7 +201,7 @@ export interface Rlimits {
 }
 
 /**
- * Main thread and one worker. V8 needs 550 MB for each isolate before any code runs, and aborts with less.
+ * Main thread and a worker. V8 needs 550 MB for each isolate before any code runs, and aborts with less.
  */
 const BASE_BYTES = 1_350_000_000;
 const FURTHER_WORKER_BYTES = 600_000_000;
@@ -212,7 +212,7 @@ const FURTHER_WORKER_BYTES = 600_000_000;
 const SESSION_BYTES = 100_000_000;
 
 /**
- * Wasm stacks that a session may have at the same time: one stack, and one more stack for each call of Python
+ * Wasm stacks that a session may have at the same time: a stack, and a further stack for each call of Python
  * by JavaScript that Python called, such as a callback of `ctypes`. RLIMIT_DATA counts the whole size of each
  * stack, and so does not bound JavaScript's memory. The size of JavaScript's heap does, and the watchdog,
  * which counts the pages in use.

@@ -22,7 +22,7 @@ const PROBE_BYTES = 1024 * 1024 * 1024;
 
 const SMALL_LIMITS: Rlimits = { dataKib: 2_097_152, openFiles: 64, cpuSeconds: 3_000 };
 
-/** Attempts to use the layers on this host. Layers that are tried by one process are tried once. */
+/** Attempts to use the layers on this host. Layers that the same process tries are tried once. */
 export class LayerProbes {
   readonly #options: ProbeOptions;
   #namespaces: Promise<Reasons> | undefined;
@@ -142,7 +142,7 @@ async function probeNamespaces(signal?: AbortSignal): Promise<Reasons> {
 const PROBE_FILES = 64;
 
 /**
- * Starts a process that takes up its own layers, one after the other, and prints the layers that the kernel
+ * Starts a process that takes up its own layers in turn, and prints the layers that the kernel
  * refuses. Reads the process's files as the watchdog does.
  */
 async function probeOwnLayers(): Promise<Reasons> {

@@ -36,7 +36,7 @@ let detection: Promise<LayerReport[]> | undefined;
  * once and then returns the same result.
  */
 export async function detectLayers(options: DetectLayersOptions = {}): Promise<LayerReport[]> {
-  requireKnownOptions("call detectLayers", options, OPTIONS);
+  requireKnownOptions("call detectLayers", options, { programs: true, rlimits: true, signal: true });
   if (Object.values(options).some((option) => option !== undefined)) return await tryLayers(options);
   return await (detection ??= tryLayers({}));
 }
@@ -141,7 +141,7 @@ export function activeLayers(profile: LayerSettings, detected: readonly LayerRep
   return new Set(states.filter(({ active }) => active).map(({ layer }) => layer));
 }
 
-/** Returns why layers do not work, with the remedy. Layers with the same reason are in one text. */
+/** Returns why layers do not work, with the remedy. Layers with the same reason are in a single text. */
 function missingReasons(missing: readonly LayerState[]): string[] {
   const groups = Map.groupBy(missing, ({ layer, why }) => `${why} (${LAYER_REMEDIES[layer]})`);
   return [...groups].map(([reason, states]) => {
@@ -196,10 +196,3 @@ function isMissing(mode: LayerMode, { installed, works }: LayerReport): boolean 
 function untriedReport(layer: Layer): LayerReport {
   return { layer, installed: false, works: false, why: "it was not tested" };
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof DetectLayersOptions, true>> = {
-  programs: true,
-  rlimits: true,
-  signal: true,
-};

@@ -109,7 +109,7 @@ function ownRootPrefix({ layers, paths, rlimits = EXECUTE, isRoot }: ConfinedCom
 
 /**
  * Returns a shell script that builds the root of a sandbox. Deno needs no /proc but the link by which Deno
- * looks up its own path, and no /dev and no /tmp. The mounts are listed in a file, as one `mount` costs as
+ * looks up its own path, and no /dev and no /tmp. The mounts are listed in a file, as a single `mount` costs as
  * much as all mounts.
  */
 function mountScript(paths: readonly string[]): string {
@@ -134,12 +134,12 @@ function mountScript(paths: readonly string[]): string {
   ].join(" && ");
 }
 
-/** Returns a text as one word of a shell script. */
+/** Returns a text as a word of a shell script. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Returns a path as one field of a file of mounts. */
+/** Returns a path as a field of a file of mounts. */
 function escapeField(path: string): string {
   return path.replace(/[\s\\]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, "0")}`);
 }

@@ -141,7 +141,7 @@ export class SandboxProcess {
   }
 
   /**
-   * Ends one interpreter. If the process has other interpreters and this interpreter still responds, the
+   * Ends an interpreter. If the process has other interpreters and this interpreter still responds, the
    * interpreter is asked to close. Otherwise the process is killed with all interpreters, as nothing else
    * stops a thread for certain.
    */

@@ -22,7 +22,7 @@ type Namespace = "user" | "net" | "ipc" | "uts" | "pid" | "mnt";
 const NAMESPACES: readonly Namespace[] = ["user", "net", "ipc", "uts", "pid", "mnt"];
 
 /**
- * Examines a process from outside, through `/proc`, and compares it with this one.
+ * Examines a process from outside, through `/proc`, and compares it with this process.
  *
  * @throws {Deno.errors.NotFound} if there is no such process.
  */
@@ -68,7 +68,7 @@ async function readState(id: string): Promise<ProcessState> {
   const [ownUid = ""] = uidMap.trim().split(/\s+/);
   const state = { status: new Map(fields), limits, files: await openFiles(id) };
   const namespaces = Object.fromEntries(links) as Record<Namespace, string>;
-  // A namespace with one user maps its id; the initial one maps all.
+  // A namespace with a single user maps its id; the initial namespace maps all.
   return { ...state, namespaces, ownUid: /\s1$/.test(uidMap.trim()) ? ownUid : uidOf(state) };
 }
 

@@ -20,8 +20,8 @@ const TICKS_PER_SECOND = 100;
 const PAGE_BYTES = 4096;
 
 /**
- * Watches a process from outside, through `/proc`, until the watchdog is disposed. The first check is after
- * one interval, so that a short exec costs nothing.
+ * Watches a process from outside, through `/proc`, until the watchdog is disposed. The first check is after an
+ * interval, so that a short exec costs nothing.
  */
 export function watchProcess(
   pid: number,
@@ -80,7 +80,7 @@ async function threadStat(pid: number, name: string): Promise<string> {
 }
 
 /**
- * Returns the id of the process that does the work: the started one, or the process that the wrappers
+ * Returns the id of the process that does the work: the started process, or the process that the wrappers
  * started.
  */
 export function innermostProcess(pid: number): number {

@@ -16,7 +16,7 @@ export function integer(min: number, max: number): z.ZodCustom<number, number> {
   ).meta({ type: "integer", minimum: min, maximum: max });
 }
 
-/** Returns the schema of one of the given strings. */
+/** Returns the schema of the given strings. */
 export function oneOf<Word extends string>(words: readonly Word[]): z.ZodCustom<Word, Word> {
   return z.custom<Word>((value) => words.some((word) => word === value), {
     error: `must be one of ${words.join(", ")}`,
@@ -40,7 +40,7 @@ export function flag(): z.ZodCustom<boolean, boolean> {
   });
 }
 
-/** Returns one line for each issue of a profile, with its path. */
+/** Returns a line for each issue of a profile, with its path. */
 export function issueLines(error: z.ZodError): string[] {
   return error.issues.flatMap((issue) => {
     if (issue.code === "unrecognized_keys") {

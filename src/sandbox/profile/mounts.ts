@@ -17,13 +17,13 @@ export function bootMounts(mounts: readonly Mount[]): { guest: string; host: str
 /** Directories of the interpreter: nothing may be mounted in them. */
 const RESERVED = ["/lib", "/dev", "/proc", "/tmp"];
 
-/** Directories that contain one of the interpreter: nothing may be mounted over them. */
+/** Directories that contain a directory of the interpreter: nothing may be mounted over them. */
 const UNCOVERABLE = ["/", "/home", "/home/pyodide"];
 
 /** Schema of `{ guest path: host path }`. Its result is a list with normalized guest paths. */
 export const mountsSchema: z.core.$ZodType<readonly Mount[]> = z.record(
   z.string(),
-  // Deno splits the paths of `--allow-read` at commas and has no way to escape one.
+  // Deno splits the paths of `--allow-read` at commas and has no way to escape a comma.
   string("the path of a file or folder, without a comma", (path) => /^[^,\0]+$/.test(path)),
   { error: "must be an object of guest paths and host paths" },
 ).superRefine((mounts, context) => {

@@ -16,23 +16,24 @@ import { profileSchema, type ProfileSettings } from "./schema.ts";
 
 /**
  * Settings of a sandbox: permissions, limits, packages and isolation layers. Plain data, validated, with all defaults.
- * Load one with {@linkcode loadProfile}.
+ * Load a profile with {@linkcode loadProfile}.
  */
 export interface Profile extends ProfileSettings {
   /** Name or path that it was loaded by, for messages. */
   readonly name: string;
-  /** Python module that is part of the base image. Set by programs only; a profile file cannot have one. */
+  /** Python module that is part of the base image. Set by programs only; a profile file cannot have this key. */
   readonly preload?: Preload | undefined;
   /**
    * Factor of all limits of time that programs have, from 0.1 to 20: `limits.timeoutMs`, `limits.cpuSeconds`, and the
-   * `timeoutMs` of a call. See {@linkcode measureTimeScale}. Set by programs only; a profile file cannot have one.
+   * `timeoutMs` of a call. See {@linkcode measureTimeScale}. Set by programs only; a profile file cannot have this
+   * key.
    *
    * @default 1
    */
   readonly timeScale?: number | undefined;
   /**
    * Absolute path in the guest of the directory where sessions start and keep their files. Set by programs only; a
-   * profile file cannot have one.
+   * profile file cannot have this key.
    *
    * @default "/home/pyodide"
    */
@@ -66,8 +67,8 @@ export interface ParseProfileOptions {
 }
 
 /**
- * Loads a profile by name (`python`, `tools`, `workspace`, `serve`, `strict`, `evaluation`, `reason`, `science`), or from a file if the
- * value contains a slash or ends in `.jsonc` or `.json`.
+ * Loads a profile by name (`python`, `tools`, `workspace`, `serve`, `strict`, `evaluation`, `reason`, `science`), or
+ * from a file if the value contains a slash or ends in `.jsonc` or `.json`.
  *
  * @example Load a profile and change a limit
  * ```ts
@@ -95,7 +96,7 @@ export async function loadProfile(nameOrPath: string): Promise<Profile> {
  * @throws {SyntaxError} if it is not a valid profile; the message lists every issue.
  */
 export function parseProfile(text: string, options: ParseProfileOptions): Profile {
-  requireKnownOptions("call parseProfile", options, OPTIONS);
+  requireKnownOptions("call parseProfile", options, { source: true, directory: true });
   const { source } = options;
   const result = z.safeParse(profileSchema, parseProfileText(text, source), { reportInput: true });
   if (!result.success) {
@@ -226,9 +227,3 @@ function decode(bytes: Uint8Array, source: string): string {
 export function parseProfileText(text: string, source: string): unknown {
   return parseJsonc(text, `profile '${source}'`);
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof ParseProfileOptions, true>> = {
-  source: true,
-  directory: true,
-};

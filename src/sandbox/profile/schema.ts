@@ -177,7 +177,9 @@ const REASONS: Readonly<Record<PermissionName, string>> = {
   import: "a sandbox runs only its own assets; name packages in 'packages'",
 };
 
-/** Schema of permissions in the form of Deno's permission sets. All must be denied; an omitted one is. */
+/**
+ * Schema of permissions in the form of Deno's permission sets. All must be denied; an omitted permission is denied.
+ */
 const permissionsSchema: z.core.$ZodType<Permissions> = closedObject({
   read: denied("read"),
   write: denied("write"),
@@ -234,7 +236,7 @@ export interface ProfileSettings {
   /** Files and folders that the guest may read: the path in the sandbox, and the path on the host. */
   readonly mounts: readonly Mount[];
   /**
-   * Number of interpreters in one process. They must belong to one trust domain: code that breaks out of one
+   * Number of interpreters in a process. They must belong to a single trust domain: code that breaks out of an
    * interpreter reaches the others.
    *
    * @default 1
@@ -243,7 +245,7 @@ export interface ProfileSettings {
   /**
    * Layers of the operating system by name. `required`: a sandbox does not start without it. `installed`: it
    * does not start if the program of the layer is there and fails. `optional`: used where it works. `off`: not used.
-   * The default of `speculation` is `off`, that of all others `optional`.
+   * The default of `speculation` is `off`, the default of all others `optional`.
    */
   readonly layers: Readonly<Record<Layer, LayerMode>>;
   /**

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { SandboxError } from "../../errors.ts";
 import { requireKnownOptions } from "../../options.ts";
-import { TIME_SCALES } from "../exec_check.ts";
+import { TIME_SCALES } from "../exec/exec_check.ts";
 import { Sandbox, type SandboxOptions } from "../sandbox.ts";
 import { orThrow } from "../or_throw.ts";
 import kernels from "./kernels.py" with { type: "text" };
@@ -40,7 +40,16 @@ const timesSchema = z.array(z.number().positive()).min(1);
  * @throws {SandboxError} if the sandbox or the Python does not start.
  */
 export async function measureTimeScale(options: TimeScaleOptions = {}): Promise<number> {
-  requireKnownOptions("call measureTimeScale", options, OPTIONS);
+  requireKnownOptions("call measureTimeScale", options, {
+    profile: true,
+    cacheDir: true,
+    checkpointKey: true,
+    onBuild: true,
+    detected: true,
+    optimize: true,
+    python: true,
+    signal: true,
+  });
   const { python = "python3", ...sandboxOptions } = options;
   const native = await shortestTimes(() => runNative(python, options.signal));
   const ours = await shortestTimes(() => runInSandbox(sandboxOptions));
@@ -80,15 +89,3 @@ async function runNative(python: string, signal: AbortSignal | undefined): Promi
   }
   throw new SandboxError(`Cannot measure time scale as '${python}' failed`);
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof TimeScaleOptions, true>> = {
-  profile: true,
-  cacheDir: true,
-  checkpointKey: true,
-  onBuild: true,
-  detected: true,
-  optimize: true,
-  python: true,
-  signal: true,
-};

@@ -4,7 +4,7 @@ import { parseWithIntegers } from "../../numbers/exact_numbers.ts";
 import type { ToolAnswer, WaitingCall } from "../contract/exec.ts";
 import { encodeToolValue, type MediaPlace, withMedia } from "../tool_value.ts";
 
-/** Maximum size of the calls and answers of one exec, in bytes of JSON. */
+/** Maximum size of the calls and answers of an exec, in bytes of JSON. */
 export const MAX_JOURNAL_BYTES: number = 1024 * 1024;
 
 const encoder = new TextEncoder();
@@ -16,7 +16,7 @@ type JournalCall = z.output<typeof callSchema>;
 const entrySchema = callSchema.extend({
   /** The answer, as JSON. */
   answer: z.string(),
-  /** Number of calls that the program had made when this one was answered. */
+  /** Number of calls that the program had made when this call was answered. */
   made: z.int().positive(),
 });
 /** A call, its answer, and when it was answered. */
@@ -29,16 +29,16 @@ export const journalSchema = z.strictObject({
   made: z.int().nonnegative(),
 });
 
-/** The difference between the first run of a program and a later one. */
+/** The difference between the first run of a program and a later run. */
 export interface Divergence {
   /** The call of the first run, which has an answer. */
   readonly call: WaitingCall;
-  /** The call of the later run; `undefined` if that run ended without one. */
+  /** The call of the later run; `undefined` if that run ended without a call. */
   readonly found?: Omit<WaitingCall, "callId"> | undefined;
 }
 
 /**
- * The calls of one exec and the answers that they got. A second run of the program gets the same answers, at the same
+ * The calls of an exec and the answers that they got. A second run of the program gets the same answers, at the same
  * points of the program.
  */
 export class CallJournal {
@@ -99,7 +99,7 @@ export class CallJournal {
   }
 }
 
-/** Returns a call of the journal, whose number is that of its entry. */
+/** Returns a call of the journal, with the number of the entry. */
 export function toWaitingCall({ name, args }: JournalCall, index: number): WaitingCall {
   return { callId: `call_${index + 1}`, name, arguments: parseWithIntegers(args) as Record<string, unknown> };
 }

@@ -10,7 +10,7 @@ import {
   valueOf,
 } from "./journal.ts";
 
-/** What a program has come to: a call that waits, or one that differs from the journal. */
+/** What a program has come to: a call that waits, or a call that differs from the journal. */
 export type CallStop = { readonly call: WaitingCall } | { readonly divergence: Divergence };
 
 interface MadeCall {
@@ -20,8 +20,8 @@ interface MadeCall {
 }
 
 /**
- * The calls of one run of a program. Calls that the journal knows get their answers from it; the first further one
- * waits.
+ * The calls of a run of a program. Calls that the journal knows get their answers from the journal; the first further
+ * call waits.
  */
 export class JournaledCalls {
   readonly #journal: CallJournal;
@@ -66,7 +66,7 @@ export class JournaledCalls {
     this.#answerCalls();
   }
 
-  /** The first call of this run that differs from the journal, if one does. */
+  /** The first call of this run that differs from the journal, if any. */
   get divergence(): Divergence | undefined {
     return this.#divergence;
   }

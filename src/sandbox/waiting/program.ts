@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { fromBase64, toBase64 } from "../../base64.ts";
 import { ArgumentRangeError } from "../../errors.ts";
-import { type EncodedOptions, execRequest, inputContents } from "../exec_request.ts";
+import { type EncodedOptions, execRequest, inputContents } from "../exec/exec_request.ts";
 import type { Limits } from "../profile/schema.ts";
 import { CallJournal, journalSchema, parseRecord } from "./journal.ts";
 

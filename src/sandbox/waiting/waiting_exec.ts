@@ -4,9 +4,9 @@ import { writeIntegers } from "../../numbers/exact_numbers.ts";
 import type { CompressedState } from "../checkpoint/checkpoint.ts";
 import type { StateMemory, StateRoom } from "../checkpoint/state_memory.ts";
 import type { ExecResult, ResumeOptions, ToolAnswer, WaitingCall } from "../contract/exec.ts";
-import { limitMemory } from "../exec_request.ts";
-import { toExecResult, toOutcome } from "../exec_result.ts";
-import { type ContinueOptions, type ExecEnd, ExecRun, hostError } from "../exec_run.ts";
+import { limitMemory } from "../exec/exec_request.ts";
+import { toExecResult, toOutcome } from "../exec/exec_result.ts";
+import { type ContinueOptions, type ExecEnd, ExecRun, hostError } from "../exec/exec_run.ts";
 import { parseResult } from "../guest_frames.ts";
 import type { GuestLink } from "../guest_link.ts";
 import type { HostTool } from "../host_tool.ts";
@@ -41,7 +41,7 @@ interface LiveRun {
   readonly ended: Promise<ExecEnd>;
 }
 
-/** Time of a second run up to the point where the first one waited, as a multiple of the time of that. */
+/** Time of a second run up to the point where the first run waited, as a multiple of the time of the first run. */
 const REPLAY_FACTOR = 4;
 
 /** What a run has come to: its end, or a call that waits. */

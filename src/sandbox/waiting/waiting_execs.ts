@@ -10,8 +10,8 @@ import {
 import type { CapturedState } from "../checkpoint/state.ts";
 import { type StateMemory, statesOf } from "../checkpoint/state_memory.ts";
 import type { ExecOptions, ExecResult, ResumeOptions, ToolAnswer, WaitingCall } from "../contract/exec.ts";
-import type { EncodedOptions } from "../exec_request.ts";
-import type { ExecEnd } from "../exec_run.ts";
+import type { EncodedOptions } from "../exec/exec_request.ts";
+import type { ExecEnd } from "../exec/exec_run.ts";
 import { getFiles, putFiles } from "../guest_files.ts";
 import type { GuestLink } from "../guest_link.ts";
 import type { Interpreter } from "../interpreter.ts";
@@ -45,7 +45,9 @@ export interface WaitingExecsParts {
   ): Promise<void>;
 }
 
-/** The execs of a session that wait at calls of tools. One of them waits at a time, and nothing else runs meanwhile. */
+/**
+ * The execs of a session that wait at calls of tools. A single exec waits at a time, and nothing else runs meanwhile.
+ */
 export class WaitingExecs implements Disposable {
   readonly #parts: WaitingExecsParts;
   #current: WaitingExec | undefined;
@@ -92,7 +94,7 @@ export class WaitingExecs implements Disposable {
   /**
    * Answers the call that the exec waits for, and runs its program until it waits again or ends.
    *
-   * @throws {WaitingExecError} if no exec waits, or one for another call.
+   * @throws {WaitingExecError} if no exec waits, or an exec for another call.
    */
   async resume(answer: ToolAnswer, options: ResumeOptions): Promise<ExecResult> {
     const exec = this.#current;
@@ -162,7 +164,9 @@ export class WaitingExecs implements Disposable {
     return { base, room };
   }
 
-  /** Returns the interpreter in which an exec can go on. If it waits in none, the interpreter gets the state before it. */
+  /**
+   * Returns the interpreter in which an exec can go on. If it waits in none, the interpreter gets the state before it.
+   */
   async #readyFor(exec: WaitingExec, owner = ""): Promise<GuestLink> {
     const { interpreter, scope, restore } = this.#parts;
     const link = await interpreter.ensure();

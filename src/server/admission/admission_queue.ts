@@ -8,7 +8,7 @@ export interface AdmissionQueueOptions {
   /** Number of slots. */
   slots: number;
   /**
-   * Slots that one owner may hold.
+   * Slots that an owner may hold.
    *
    * @default all slots
    */
@@ -40,19 +40,20 @@ export interface AdmissionQueueOptions {
    */
   advice?: string | undefined;
   /**
-   * True if a request that waits for more slots than are free keeps later requests from them, so that many small ones
-   * do not pass a large one forever. Each owner has its reserved share all the same. It is for slots that are free soon.
+   * True if a request that waits for more slots than are free keeps later requests from these slots, so that many
+   * small requests do not pass a large request forever. Each owner has the reserved share all the same. Set the option
+   * for slots that are free soon.
    *
    * @default false
    */
   keepsOrder?: boolean | undefined;
 }
 
-/** Slots of one request. Disposing them frees all of them. */
+/** Slots of a request. Disposal frees all of them. */
 export interface HeldSlots extends Disposable {
   /** Frees those beyond so many. */
   shrink(slots: number): void;
-  /** Returns the slots one by one, each of which frees itself when it is disposed. */
+  /** Returns the single slots, each of which frees itself when disposed. */
   split(): Disposable[];
 }
 
@@ -95,10 +96,10 @@ interface WaitingRequest {
 }
 
 /**
- * Bounds the number of concurrent operations, or the bytes that they take. A request gets all its slots at once, waits
- * for a bounded time, or is rejected. The requests of an owner are served in their order. The next slots go to the owner
+ * Bounds the number of concurrent operations, or the bytes that they take. A request gets all slots at once, waits for
+ * a bounded time, or is rejected. The requests of an owner are served in their order. The next slots go to the owner
  * with the fewest; owners with equally many take turns. When the queue is full, the owner with most waiting requests
- * loses its newest one.
+ * loses its newest request.
  */
 export class AdmissionQueue {
   readonly #options: AdmissionQueueOptions;
@@ -106,10 +107,10 @@ export class AdmissionQueue {
   readonly #waiting = new Map<string, WaitList<HeldSlots, WaitingRequest>>();
   readonly #slots: Budget;
 
-  /** Slots that one owner may hold. */
+  /** Slots that an owner may hold. */
   readonly slotsPerOwner: number;
 
-  /** @throws {RangeError} if there are fewer than one slot. */
+  /** @throws {RangeError} if there is no slot. */
   constructor(options: AdmissionQueueOptions) {
     const { slots } = options;
     if (!Number.isInteger(slots) || slots < 1) {
@@ -123,7 +124,7 @@ export class AdmissionQueue {
     this.slotsPerOwner = Math.min(this.#slots.most, options.slotsPerOwner ?? slots);
   }
 
-  /** Returns the number of waiting requests of one owner, or of all. */
+  /** Returns the number of waiting requests of an owner, or of all. */
   waiting(owner?: string): number {
     if (owner !== undefined) return this.#waiting.get(owner)?.size ?? 0;
     return this.#waiting.values().reduce((sum, { size }) => sum + size, 0);
@@ -176,7 +177,7 @@ export class AdmissionQueue {
     try {
       return await requests.add({ slots, isCounted }, signal).promise;
     } catch (error) {
-      this.#admitNext(); // those that it kept from free slots
+      this.#admitNext(); // the requests that it kept from free slots
       throw error;
     } finally {
       if (requests.size === 0 && this.#waiting.get(owner) === requests) this.#waiting.delete(owner);
@@ -210,7 +211,7 @@ export class AdmissionQueue {
       this.#admitNext();
     };
     const freeOne = () => {
-      const slot = new DisposableStack(); // it frees the slot once
+      const slot = new DisposableStack(); // frees the slot once
       slot.defer(() => shrink(held - 1));
       return slot;
     };
@@ -223,7 +224,7 @@ export class AdmissionQueue {
       const { owner, requests, first } = next;
       this.#waiting.delete(owner);
       first.resolve(this.#take(owner, first.request.slots));
-      if (requests.size > 0) this.#waiting.set(owner, requests); // at the end: it is another owner's turn
+      if (requests.size > 0) this.#waiting.set(owner, requests); // at the end: another owner takes a turn
     }
   }
 
@@ -266,7 +267,7 @@ export class AdmissionQueue {
     );
   }
 
-  /** Returns why an owner cannot have so many slots now. It tells nothing of how many others hold. */
+  /** Returns why an owner cannot have so many slots now. The reason tells nothing of how many others hold. */
   #shortage(owner: string, slots: number): string {
     const { slots: total } = this.#options;
     if (total - this.#slots.used() < slots) return `all ${total} are in use`;

@@ -29,7 +29,7 @@ export interface BudgetOptions {
   readonly heldByOthers?: (() => number) | undefined;
 }
 
-/** Room that is taken until it is disposed. */
+/** Room that is taken until disposed. */
 export interface Room extends Disposable {
   /** Frees the room until {@linkcode Room.retake}. */
   free(): void;
@@ -44,7 +44,7 @@ export interface Room extends Disposable {
 /** Room in a budget. */
 export interface BudgetLease extends Room {
   /**
-   * Changes the amount that is taken. After the disposal it has no effect.
+   * Changes the amount that is taken. Has no effect after the disposal.
    *
    * @throws {ServerError} `busy` if there is no room now; `too_large` if there never is. Nothing changes then.
    */
@@ -53,7 +53,7 @@ export interface BudgetLease extends Room {
   grow(amount: number): void;
 }
 
-/** The budget of one owner. */
+/** The budget of an owner. */
 export interface Account {
   /**
    * Takes an amount.
@@ -64,9 +64,9 @@ export interface Account {
 }
 
 /**
- * An amount that the owners of a server share: bytes of waiting data, envs, sockets. Half of it is divided equally
- * among the owners and reserved for them; the other half goes to the first who takes it. No owner can use it all, and
- * nothing that one owner holds is evicted in favour of another.
+ * An amount that the owners of a server share: bytes of waiting data, envs, sockets. Half of the amount is divided
+ * equally among the owners and reserved for them; the other half goes to the first who takes from that half. No owner
+ * can use all, and nothing that an owner holds is evicted in favour of another.
  */
 export class Budget {
   readonly #options: BudgetOptions;
@@ -86,7 +86,7 @@ export class Budget {
     this.#reserved = this.share * this.#owners;
   }
 
-  /** Largest amount that one owner can ever hold. */
+  /** Largest amount that an owner can ever hold. */
   get most(): number {
     const { total } = this.#options;
     return total - Math.min(this.share * (this.#owners - 1), Math.floor(total / 2));
@@ -107,7 +107,7 @@ export class Budget {
     return Math.max(free - ofOthers, Math.min(free, ownShare), 0);
   }
 
-  /** Returns the budget of one owner. */
+  /** Returns the budget of an owner. */
   account(owner: string): Account {
     return { take: (amount) => this.take(owner, amount) };
   }
@@ -139,7 +139,7 @@ export class Budget {
     return joinRooms(parts.map(([budget, amount]) => budget.hold(owner, amount)));
   }
 
-  /** Takes an amount that an owner has already, also if there is no room for it. */
+  /** Takes an amount that an owner has already, also without room. */
   hold(owner: string, amount: number): BudgetLease {
     this.#add(owner, amount);
     return this.#lease(owner, amount, amount);
@@ -233,7 +233,7 @@ export interface BudgetsOptions {
   readonly owners?: number | undefined;
 }
 
-/** The budgets of one server. */
+/** The budgets of a server. */
 export class Budgets {
   /** Bytes of data that waits: requests, messages and output that is not read yet. */
   readonly waiting: Budget;

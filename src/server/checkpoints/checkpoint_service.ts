@@ -13,7 +13,7 @@ export interface CheckpointServiceOptions {
   readonly metrics: Metrics;
 }
 
-/** The checkpoints that clients make, restore, export and import. Each belongs to one owner. */
+/** The checkpoints that clients make, restore, export and import. Each belongs to a single owner. */
 export class CheckpointService {
   readonly #pool: BranchingPool;
   readonly #transfers: CheckpointTransfers;
@@ -32,10 +32,10 @@ export class CheckpointService {
   }
 
   /**
-   * Keeps the state of a session, which goes on. One that is paused with its memory stays paused.
+   * Keeps the state of a session, which goes on. A session that is paused with its memory stays paused.
    *
-   * @throws {ServerError} `conflict` if there is no room, or the session has what no checkpoint has, or is paused and has
-   * no memory, or should have none in the checkpoint.
+   * @throws {ServerError} `conflict` if there is no room, or the session has what no checkpoint has, or is paused and
+   * has no memory, or should have none in the checkpoint.
    */
   async create(session: LiveSession, options: CaptureStateOptions): Promise<StoredCheckpoint> {
     const { owner, life } = session;
@@ -56,7 +56,7 @@ export class CheckpointService {
   }
 
   /**
-   * Returns the state of a session, which goes on, as a checkpoint that no request finds by its id.
+   * Returns the state of a session, which goes on, as a checkpoint that no request finds by id.
    *
    * @throws {ServerError} as {@linkcode CheckpointService.create} does.
    */
@@ -70,7 +70,7 @@ export class CheckpointService {
   /**
    * Returns a session to a checkpoint of its owner.
    *
-   * @throws {ServerError} if it is not restored.
+   * @throws {ServerError} if the checkpoint is not restored.
    */
   async restoreHeld(
     session: LiveSession,
@@ -81,9 +81,10 @@ export class CheckpointService {
   }
 
   /**
-   * Keeps a checkpoint that was exported, after it was authenticated.
+   * Keeps a checkpoint that was exported, after authentication.
    *
-   * @throws {ServerError} if this host did not sign it for this owner, its image and its profile, or it is damaged.
+   * @throws {ServerError} if this host did not sign the checkpoint for this owner, image and profile, or if the
+   * checkpoint is damaged.
    */
   async import(owner: string, bytes: Uint8Array, signal: AbortSignal): Promise<StoredCheckpoint> {
     this.store.requireRoom(owner);

@@ -27,7 +27,7 @@ export interface CheckpointStoreOptions {
    */
   readonly owners?: number | undefined;
   /**
-   * Milliseconds without use after which a checkpoint is deleted; `Infinity` keeps it.
+   * Milliseconds without use after which a checkpoint is deleted; `Infinity` keeps the checkpoint.
    *
    * @default 86_400_000
    */
@@ -44,18 +44,21 @@ const ADVICE = "delete checkpoints that you do not need, or start the server wit
 
 /** A checkpoint of an owner, as the store lists it. */
 export interface StoredCheckpoint {
-  /** SHA-256 of its contents. */
+  /** SHA-256 of the contents. */
   readonly id: string;
   readonly bytes: number;
   readonly tools: readonly string[];
   readonly createdAt: Date;
-  /** Time of its last use. */
+  /** Time of the last use. */
   readonly usedAt: Date;
-  /** Time at which it is deleted unless it is used before. */
+  /** Time at which the checkpoint is deleted unless a use comes before. */
   readonly expiresAt: Date;
 }
 
-/** A checkpoint that is used. It takes a part of its owner's room until it is disposed, also if it is deleted before. */
+/**
+ * A checkpoint that is used. The use takes a part of the owner's room until disposed, also if the checkpoint is
+ * deleted before.
+ */
 export interface HeldCheckpoint extends Disposable {
   readonly checkpoint: Checkpoint;
 }
@@ -68,17 +71,17 @@ interface Entry {
   /** For display only: the clock of the host may jump. */
   usedAt: Date;
   usedMs: number;
-  /** Number of current uses, and one while it is listed. Its room is free when there are none. */
+  /** Number of current uses, and 1 more while listed. The room is free at 0. */
   holders: number;
 }
 
-/** Memory of an entry beside its bytes. */
+/** Memory of an entry beside the bytes. */
 const ENTRY_BYTES = 2048;
 
 /**
  * Checkpoints of the owners of a server, by owner and id. Their bytes and their number are limited, and each owner has
- * a reserved share. A checkpoint is deleted by its owner, or when it was not used for its life. It is never evicted: if
- * there is no room for another, that is refused.
+ * a reserved share. A checkpoint is deleted by the owner, or when unused for its life, and never evicted: without
+ * room, a further checkpoint is refused.
  */
 export class CheckpointStore implements Disposable {
   readonly #lifeMs: number;
@@ -96,18 +99,18 @@ export class CheckpointStore implements Disposable {
     this.#lifeMs = lifeMs;
   }
 
-  /** Returns the number of checkpoints of one owner, or of all. */
+  /** Returns the number of checkpoints of an owner, or of all. */
   count(owner?: string): number {
     return this.#count.used(owner);
   }
 
-  /** Returns the bytes of the checkpoints of one owner, or of all. */
+  /** Returns the bytes of the checkpoints of an owner, or of all. */
   bytes(owner?: string): number {
     return this.#bytes.used(owner);
   }
 
   /**
-   * Returns the room of the checkpoints that a session of an owner takes by itself. Their bytes count as those of the
+   * Returns the room of the checkpoints that a session of an owner takes by itself. Their bytes count as bytes of the
    * owner's other checkpoints.
    *
    * @param states memory of states while they are captured
@@ -129,7 +132,7 @@ export class CheckpointStore implements Disposable {
   }
 
   /**
-   * Checks that an owner may have one more checkpoint, so that none is made in vain.
+   * Checks that an owner may have a further checkpoint, so that no checkpoint is made in vain.
    *
    * @throws {ServerError} `conflict` if there is no room.
    */
@@ -167,7 +170,7 @@ export class CheckpointStore implements Disposable {
   }
 
   /**
-   * Returns a checkpoint for a use, as its last one. Those of other owners are reported as not found.
+   * Returns a checkpoint for a use, which becomes the last use. Checkpoints of other owners are reported as not found.
    *
    * @throws {ServerError} `not_found`.
    */
@@ -219,7 +222,7 @@ export class CheckpointStore implements Disposable {
     }
   }
 
-  /** Makes an entry the one that was used last. */
+  /** Makes an entry the last used entry. */
   #touch(entry: Entry): void {
     const key = entryKey(entry.owner, entry.checkpoint.id);
     entry.usedAt = new Date();
@@ -229,7 +232,7 @@ export class CheckpointStore implements Disposable {
     this.#expiry ??= this.#awaitExpiry();
   }
 
-  /** Deletes the entries whose life is over, when that of the oldest is. */
+  /** Deletes the entries whose life is over, when the life of the oldest entry is. */
   #awaitExpiry(): ReturnType<typeof setTimeout> | undefined {
     const [oldest] = this.#entries.values();
     if (!oldest) return undefined;
@@ -262,7 +265,7 @@ export class CheckpointStore implements Disposable {
   }
 }
 
-/** Throws the error of a state for which there is no room, so that a session keeps its earlier checkpoint. */
+/** Throws the error of a state for which there is no room, so that a session keeps the earlier checkpoint. */
 function refuseCapture(error: unknown): never {
   if (!(error instanceof ServerError)) throw error;
   throw new CheckpointError(error.message, { code: "checkpoint_refused", cause: error });

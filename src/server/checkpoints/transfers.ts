@@ -22,7 +22,7 @@ export interface CheckpointTransfersOptions {
    */
   readonly owners?: number | undefined;
   /**
-   * Milliseconds that a transfer may take, with its waits.
+   * Milliseconds that a transfer may take, with all waits.
    *
    * @default 30_000
    */
@@ -35,28 +35,28 @@ export interface ForkCopyOptions {
   readonly signal: AbortSignal;
 }
 
-/** Parts of a state that is captured, and the signal that ends its transfer. */
+/** Parts of a state that is captured, and the signal that ends the transfer. */
 export interface CaptureStateOptions extends Pick<CaptureOptions, "memory"> {
   readonly signal: AbortSignal;
 }
 
-/** Owner of a state, and the signal that ends its transfer. */
+/** Owner of a state, and the signal that ends the transfer. */
 export interface TransferOptions {
   readonly owner: string;
   readonly signal: AbortSignal;
 }
 
-/** Owner of a state, its random numbers in the session, and the signal that ends its transfer. */
+/** Owner of a state, the random numbers in the session, and the signal that ends the transfer. */
 export interface RestoreStateOptions extends TransferOptions, Pick<RestoreOptions, "reseed" | "seed"> {}
 
-/** A state that is read before it is restored. */
+/** A state that is read before being restored. */
 export interface ReadableState {
-  /** Memory that it takes meanwhile, in bytes. */
+  /** Memory that the state takes meanwhile, in bytes. */
   readonly transferBytes: number;
   read(): Promise<Checkpoint>;
 }
 
-/** A session of the server, whose interpreter is used by a function. */
+/** A session of the server, with an interpreter that a function uses. */
 export interface UsableSession {
   readonly owner: string;
   use<T>(work: (session: PythonSession) => Promise<T>): Promise<T>;
@@ -65,8 +65,8 @@ export interface UsableSession {
 }
 
 /**
- * Reads and writes the states of sessions. A session that runs a program is captured when that has ended. Before it is
- * compressed, a state takes memory of its owner's share, and only when nothing else must be waited for.
+ * Reads and writes the states of sessions. A session that runs a program is captured at the program's end. Before
+ * compression, a state takes memory of the owner's share, and only when nothing else must be waited for.
  */
 export class CheckpointTransfers {
   /** Bytes of memory: the states of an owner get room in their order, and the owner with the fewest bytes is next. */
@@ -80,7 +80,7 @@ export class CheckpointTransfers {
       owners,
       waitMs: SESSION_WAIT_MS,
       name: "byte for states",
-      keepsOrder: true, // a state that is restored or compressed gives its room back
+      keepsOrder: true, // a state that is restored or compressed gives the room back
     });
     this.#waitMs = waitMs;
   }

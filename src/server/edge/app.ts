@@ -22,7 +22,9 @@ import { parseGradeRequest, parseItems, readJson } from "./request.ts";
 
 /** Options of {@linkcode createEdgeApp}. */
 export interface EdgeAppOptions {
-  /** Required token of each request (`Authorization: Bearer …`). Without it, only requests of the same host are served. */
+  /**
+   * Required token of each request (`Authorization: Bearer …`). Without it, only requests of the same host are served.
+   */
   token?: string | undefined;
   /** Further graders by name; they may replace built-in ones. */
   graders?: Readonly<Record<string, Grader>> | undefined;
@@ -39,7 +41,7 @@ export interface EdgeApp extends AsyncDisposable {
   /** Version of Paddock. */
   readonly version: string;
   /**
-   * Handles a request. `platform` is what the runtime passes as second argument: from those of Deno, Bun and
+   * Handles a request. `platform` is what the runtime passes as second argument: from the arguments of Deno, Bun and
    * `@hono/node-server`, a server without a token takes the sender's address.
    */
   fetch(request: Request, platform?: unknown): Response | Promise<Response>;
@@ -121,7 +123,7 @@ function routes(app: Hono<AppEnv>, grading: Grading): void {
 
 /**
  * Returns the response to a batch, written while it is graded. A write detects that the client has disconnected; for
- * requests of more than one small chunk nothing else does.
+ * requests of more than a small chunk nothing else does.
  */
 function streamOutcomes(
   grading: Grading,
@@ -141,7 +143,7 @@ function streamOutcomes(
   }, stream);
 }
 
-/** Grades one item of a batch. An error is part of the outcome and affects no other item. */
+/** Grades an item of a batch. An error is part of the outcome and affects no other item. */
 async function outcomeOf(grading: Grading, item: unknown, signal: AbortSignal): Promise<Outcome> {
   try {
     return { status: 200, result: await grading.grade(parseGradeRequest(item), signal) };

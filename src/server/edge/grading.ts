@@ -31,7 +31,7 @@ export interface GradingRuntime extends AsyncDisposable {
 
 /** Concurrent programs under test; each needs two interpreters of 40 MB or more. */
 export const MAX_SANDBOXED_GRADES = 2;
-/** Time limit of one grade. */
+/** Time limit of a grade. */
 const GRADE_MS = 120_000;
 
 /** Graders of an edge server. Those that run Python are made at their first use. */
@@ -60,7 +60,7 @@ export class Grading implements AsyncDisposable {
   }
 
   /**
-   * Scores one conversation.
+   * Scores a conversation.
    *
    * @throws {ServerError} `invalid` if there is no such grader or it fails; `timeout` after two minutes.
    */

@@ -1,5 +1,5 @@
 /**
- * Graders as one module of Web APIs, for Deno, Bun, Node, Cloudflare Workers and others. Its default export is the
+ * Graders as a module of Web APIs, for Deno, Bun, Node, Cloudflare Workers and others. Its default export is the
  * server, and the graders are exported as functions:
  *
  * ```ts ignore

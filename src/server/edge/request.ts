@@ -40,7 +40,7 @@ export function parseGradeRequest(body: unknown): EdgeRequest {
 }
 
 /**
- * Parses a batch. Its items are parsed later, one by one.
+ * Parses a batch. Its items are parsed later.
  *
  * @throws {ServerError} `invalid` if there is no item or too many.
  */

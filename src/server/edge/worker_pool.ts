@@ -6,7 +6,9 @@ import tools from "../../../sandboxes/tools.jsonc" with { type: "text" };
 /** Two for each grade, and as many that are starting or ending. */
 const WORKERS_PER_GRADE = 4;
 
-/** Returns interpreters in workers of this process, for `grades` at once: candidate and tests have one each. */
+/**
+ * Returns interpreters in workers of this process, for `grades` at once: candidate and tests have an interpreter each.
+ */
 export function createWorkerPool(
   grades: number,
   options: Pick<WorkerSandboxOptions, "onBuild" | "cacheDir">,

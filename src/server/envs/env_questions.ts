@@ -19,7 +19,7 @@ export class EnvQuestions {
   readonly #calls = new SessionTools([SPEC]);
   #channel: CallChannel | undefined;
 
-  /** Sends questions to a client until it is disposed. Steps of an env run one after the other. */
+  /** Sends questions to a client until it is disposed. Steps of an env run in turn. */
   connect(channel: CallChannel): Disposable {
     this.#channel = channel;
     return { [Symbol.dispose]: () => this.#channel = undefined };

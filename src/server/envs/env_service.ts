@@ -111,13 +111,13 @@ export class EnvService implements AsyncDisposable {
     return env;
   }
 
-  /** Maximum number of sessions, which each have the Python of one episode. */
+  /** Maximum number of sessions, which each have the Python of an episode. */
   get maxSessions(): number {
     return this.#options.sessions.maxSessions;
   }
 
   /**
-   * Makes the env of one episode that the server plays. Its Python waits for a session without limit. The caller
+   * Makes the env of an episode that the server plays. Its Python waits for a session without limit. The caller
    * disposes it.
    *
    * @throws {ServerError} `invalid` if the config names an unknown tool or grader.

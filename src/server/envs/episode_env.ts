@@ -25,7 +25,7 @@ export interface EpisodeEnvOptions {
   readonly onError: (thrown: unknown) => void;
 }
 
-/** Env of one episode that the server itself plays. Its conversation counts as memory of the owner. */
+/** Env of an episode that the server itself plays. Its conversation counts as memory of the owner. */
 export class EpisodeEnv implements Env {
   readonly #options: EpisodeEnvOptions;
 

@@ -23,7 +23,7 @@ import { IdleTimer } from "../sessions/idle_timer.ts";
 import type { LiveSession } from "../sessions/live_session.ts";
 import type { CallChannel } from "../sessions/session_tools.ts";
 import type { SessionService } from "../sessions/session_service.ts";
-import type { EnvConfig } from "./env_config.ts";
+import { type EnvConfig, isFamilyKind } from "./env_config.ts";
 import { EnvQuestions } from "./env_questions.ts";
 
 /** Options of {@linkcode LiveEnv}. */
@@ -126,7 +126,13 @@ export class LiveEnv implements AsyncDisposable {
       this.#observation = undefined;
       this.#seed = seed;
       const observation = await this.#options.env.reset(nextTask, { seed, signal });
-      this.#episode = { taskId: nextTask.id, turns: 0, reward: null, terminated: false, truncated: false };
+      this.#episode = {
+        taskId: observation.task.id,
+        turns: 0,
+        reward: null,
+        terminated: false,
+        truncated: false,
+      };
       return this.#record(observation);
     });
   }
@@ -204,8 +210,9 @@ export class LiveEnv implements AsyncDisposable {
   }
 
   #nextTask(): Task {
-    const { tasks } = this.config;
-    const task = tasks[this.#next % tasks.length];
+    const { tasks, env } = this.config;
+    // the env of a family makes the problem
+    const task = tasks[this.#next % tasks.length] ?? (isFamilyKind(env) ? { id: env, query: "" } : undefined);
     if (task === undefined) throw new ServerError("invalid", "task: required, since the env has no tasks");
     this.#next++;
     return task;
@@ -285,7 +292,7 @@ export interface WorkspaceLeaseOptions {
 }
 
 /**
- * Sessions of one env, one at a time. A session can be acquired before the step that needs it, so that a step is
+ * Sessions of an env, one at a time. A session can be acquired before the step that needs it, so that a step is
  * refused before it has changed anything when none is free.
  */
 export class EnvSessions implements SessionPool, AsyncDisposable {
@@ -294,7 +301,7 @@ export class EnvSessions implements SessionPool, AsyncDisposable {
   readonly #waitMs: number | undefined;
   #session: LiveSession | undefined;
 
-  /** `waitMs` is the time to wait for a session; by default that of the server. */
+  /** `waitMs` is the time to wait for a session; by default the server's time. */
   constructor(sessions: SessionService, owner: string, options: { waitMs?: number } = {}) {
     this.#sessions = sessions;
     this.#owner = owner;

@@ -98,7 +98,14 @@ export class StateDirectory implements Disposable {
    * folder.
    */
   static async open(path: string, options: StateDirectoryOptions = {}): Promise<StateDirectory> {
-    requireKnownOptions("open StateDirectory", options, OPTIONS);
+    requireKnownOptions("open StateDirectory", options, {
+      owners: true,
+      origin: true,
+      profile: true,
+      onWarning: true,
+      onError: true,
+      read: true,
+    });
     const { owners, origin, profile, onWarning = () => {}, onError = () => {}, read } = options;
     const lock = await lockFolder(path);
     try {
@@ -267,13 +274,3 @@ function sizeOf(sessions: readonly (OtherSession | UnreadableSession)[]): number
 async function removeSession(folder: string, id: string): Promise<void> {
   for (const name of [`${id}${RECORD}`, `${id}${STATE}`]) await removeFile(join(folder, name));
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof StateDirectoryOptions, true>> = {
-  owners: true,
-  origin: true,
-  profile: true,
-  onWarning: true,
-  onError: true,
-  read: true,
-};

@@ -15,9 +15,9 @@ import { ServerError } from "./http_errors.ts";
 
 /** Options of {@linkcode access}. */
 export interface AccessOptions {
-  /** Accepted tokens. Without any, the server accepts every request that reaches it. */
+  /** Accepted tokens. Without tokens, the server accepts every request. */
   tokens?: readonly string[] | undefined;
-  /** Token that opens `/metrics` only, with the figures of all owners. An owner's token shows its own figures. */
+  /** Token that opens `/metrics` only, with the figures of all owners. An owner's token shows the owner's figures. */
   metricsToken?: string | undefined;
   /**
    * Origins whose pages may send requests, such as `https://example.org`; `*` is every origin.
@@ -29,17 +29,17 @@ export interface AccessOptions {
   hosts?: readonly string[] | undefined;
 }
 
-/** Access that a compatible system gives to its clients. */
+/** Access that a compatible system gives to clients. */
 export interface PeerAccess {
-  /** Headers in which clients send a token, beside those of all systems. */
+  /** Headers in which clients send a token, beside the headers of all systems. */
   readonly tokenHeaders: readonly string[];
   /** True if a request is for a part of what an owner has: even its health is the owner's. */
   isPrivate(headers: Headers, host: string): boolean;
-  /** Returns the host name of the server from one that may name a part. */
+  /** Returns the host name of the server from a host name that may name a part. */
   toServerHost(host: string): string;
   /**
    * Finds what a request without a token of the server may use. Only routes that keep to the grant may be reached with
-   * one.
+   * a grant.
    *
    * @param token token that the request has; the empty string for none
    * @throws {ServerError} `unauthorized` if the request has a signature that is not accepted.
@@ -84,7 +84,7 @@ export function access(options: AccessOptions, peers: readonly PeerAccess[] = []
     checkHost(peers.reduce((name, peer) => peer.toServerHost(name), host), hosts);
     checkOrigin(c.req.header("origin"), host, corsOrigins);
     const { headers } = c.req.raw;
-    // the health of a part is its owner's: only the owner may learn that it exists
+    // the health of a part is the owner's: only the owner may learn that the part exists
     const isPrivate = peers.some((peer) => peer.isPrivate(headers, host));
     const isPublic = c.req.method === "GET" && isOpenPath(c.req.path) && !isPrivate;
     const isOpen = isPublic || tokens.length === 0;
@@ -155,7 +155,7 @@ function checkOrigin(origin: string | undefined, host: string, corsOrigins: read
 /** Headers in which clients of other systems send a token. */
 const TOKEN_HEADERS = ["x-access-token", "x-api-key"];
 
-/** Returns the token of a request: that of `Authorization`, else the first one in a header of other systems. */
+/** Returns the token of a request: the token of `Authorization`, else the first token in a header of other systems. */
 function tokenOf(headers: Headers, others: readonly string[]): string {
   const bearer = headers.get("authorization")?.match(/^Bearer (.+)$/i)?.[1];
   return bearer ?? others.map((name) => headers.get(name)).find((token) => token !== null) ?? "";
@@ -164,12 +164,15 @@ function tokenOf(headers: Headers, others: readonly string[]): string {
 /** Makes a browser ask for a name, which may be any, and a password, which is the token. */
 const ASK_IN_BROWSER = 'Basic realm="Paddock runs", charset="UTF-8"';
 
-/** Returns the password of a browser. Only pages that are read accept it, as browsers send it by themselves. */
+/**
+ * Returns the password of a browser. Only pages that are read accept the password, as browsers send passwords by
+ * themselves.
+ */
 function passwordOf(headers: Headers): string {
   return basicCredentials(headers)?.password ?? "";
 }
 
-/** Returns the name and the password of a request, if it has them. */
+/** Returns the name and the password of a request, if present. */
 export function basicCredentials(headers: Headers): { name: string; password: string } | undefined {
   const encoded = headers.get("authorization")?.match(/^Basic ([A-Za-z0-9+/]+={0,2})$/i)?.[1];
   if (encoded === undefined || encoded.length % 4 !== 0) return undefined;
@@ -184,9 +187,9 @@ function findOwner(given: string, owners: readonly string[]): string | undefined
   return owner;
 }
 
-/** Slows down guesses of tokens. It keeps a number for each of a few addresses, and delays no right token. */
+/** Slows down guesses of tokens: keeps a number for each of a few addresses, and delays no right token. */
 export class WrongTokens {
-  /** Number of wrong tokens and time of the first one, by address, oldest first. */
+  /** Number of wrong tokens and time of the first wrong token, by address, oldest first. */
   readonly #failures = new Map<string, { count: number; since: number }>();
   #delayed = 0;
 

@@ -1,20 +1,20 @@
 import type { MiddlewareHandler } from "hono";
 import { type AppEnv, methodOf, routeOf } from "./context.ts";
 
-/** A request and its response, without a token, a path, a body or an address. */
+/** A request and the response, without a token, a path, a body or an address. */
 export interface RequestRecord {
   /** Time of the request, in ISO 8601. */
   readonly time: string;
-  /** Method; `other` for one that HTTP does not define. */
+  /** Method; `other` for a method that HTTP does not define. */
   readonly method: string;
   /** Template of the route, such as `/v1/sessions/{id}`; `other` if there is none. */
   readonly route: string;
   readonly status: number;
   /** Milliseconds until the response was sent. */
   readonly ms: number;
-  /** Bytes of the response that were sent, with its head; without a socket, those that its headers state. */
+  /** Bytes of the response that were sent, with the head; without a socket, the number that the headers state. */
   readonly bytes: number;
-  /** Start of the hash of the token; the empty string without a valid one. */
+  /** Start of the hash of the token; the empty string without a valid token. */
   readonly owner: string;
 }
 

@@ -10,27 +10,27 @@ export interface ConnectionLimits {
    */
   maxConnections?: number | undefined;
   /**
-   * Connections at once whose last request was refused.
+   * Connections at once with a refused last request.
    *
    * @default 256
    */
   maxQuiet?: number | undefined;
   /**
-   * Connections at once from one address that have sent no authenticated request. Loopback addresses are exempt.
+   * Connections at once from a single address that have sent no authenticated request. Loopback addresses are exempt.
    *
    * @default 1_024
    */
   maxPerAddress?: number | undefined;
-  /** Further addresses that are exempt from `maxPerAddress`: those of proxies, whose clients share them. */
+  /** Further addresses that are exempt from `maxPerAddress`: the addresses of proxies, which their clients share. */
   trustedProxies?: readonly string[] | undefined;
   /** Called when a connection is closed because there are too many, at most once a minute. */
   onError?: ((error: unknown) => void) | undefined;
 }
 
 /**
- * State of a connection, in the order in which connections are closed when there are too many: its last request was
- * refused; it has sent no whole request yet; its last request is answered; it has a request that is handled, or it is
- * a WebSocket. Busy connections are never closed.
+ * State of a connection, in the order in which connections are closed when there are too many: the last request was
+ * refused; no whole request has arrived yet; the last request is answered; a request is being handled, or the
+ * connection is a WebSocket. Busy connections are never closed.
  */
 type State = "refused" | "new" | "idle" | "busy";
 
@@ -46,11 +46,11 @@ export interface Connection {
   last: Promise<void>;
 }
 
-/** The open connections of a server. Above a limit, it closes the one that has been quiet for longest. */
+/** The open connections of a server. Above a limit, the connection that has been quiet for longest is closed. */
 export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #open = new Map<Socket, Connection>();
-  /** The connections of each state, in the order in which they have entered it. */
+  /** The connections of each state, in the order in which they have entered the state. */
   readonly #inState: Readonly<Record<State, Set<Connection>>> = {
     refused: new Set(),
     new: new Set(),
@@ -66,7 +66,7 @@ export class Connections {
     this.#limits = limits;
   }
 
-  /** Adds a connection until it is closed. */
+  /** Adds a connection, which leaves when closed. */
   open(socket: Socket): void {
     const address = normalAddress(socket.remoteAddress ?? "");
     const connection: Connection = { socket, address, state: "new", pending: 0, last: Promise.resolve() };
@@ -79,7 +79,7 @@ export class Connections {
     this.#close(this.#quietest() ?? connection, `the limit of connections is ${maxConnections}`);
   }
 
-  /** Returns a connection; `undefined` if it is closed. */
+  /** Returns a connection; `undefined` if closed. */
   get(socket: Socket): Connection | undefined {
     return this.#open.get(socket);
   }
@@ -107,7 +107,7 @@ export class Connections {
     if (this.#isClosing) connection.socket.end();
   }
 
-  /** Closes the connections without a request, and each other one after its response. */
+  /** Closes the connections without a request, and each other connection after the response. */
   closeQuiet(): void {
     this.#isClosing = true;
     for (const { pending, socket } of this.#open.values()) if (pending === 0) socket.destroy();
@@ -179,7 +179,7 @@ function isUnknown({ state }: Connection): boolean {
   return state === "new" || state === "refused";
 }
 
-/** Returns an IPv4 address that is written as an IPv6 address in its usual notation. */
+/** Returns an IPv4 address that is written as an IPv6 address in the usual notation. */
 function normalAddress(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/, "");
 }

@@ -22,7 +22,7 @@ const PREFLIGHT_SECONDS = 600;
 
 /**
  * Lets pages of these origins read responses, and answers their preflights, which have no token. Cookies are never
- * allowed: a page sends its token itself. Without `*`, an origin must be the same text.
+ * allowed: a page sends the token itself. Without `*`, an origin must be the same text.
  */
 export function crossOrigin(origins: readonly string[]): MiddlewareHandler<AppEnv> {
   const isAny = origins.includes("*");

@@ -6,12 +6,12 @@ import type { BodyReader } from "./context.ts";
 import { ServerError } from "./http_errors.ts";
 import { AT_ONCE_BYTES, isStream, RESPONSE_CHUNK_BYTES } from "./response_stream.ts";
 
-/** Base of URLs. The header `Host` is not part of it, since a client can write any text there. */
+/** Base of URLs. The header `Host` is not part of the base, since a client can write any text there. */
 const ORIGIN = "http://localhost";
 
 /**
- * Returns a request of `node:http` as a `Request`. It has its head at once; its body is only read through it if a
- * method asks for it, since {@linkcode bodyReader} costs less.
+ * Returns a request of `node:http` as a `Request`. The `Request` has the head at once; the body is only read through
+ * the `Request` if a method asks for the body, since {@linkcode bodyReader} costs less.
  */
 export function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request {
   return new IncomingRequest(incoming, signal) as unknown as Request;
@@ -77,8 +77,8 @@ function toUrl(target: string): string {
 }
 
 /**
- * Returns the reason why the headers of a request are refused: there are too many (`headers_too_large`), or several are
- * `Host` (`malformed`, RFC 9112). The handler cannot see either, since `node:http` drops such headers.
+ * Returns the reason why the headers of a request are refused: there are too many (`headers_too_large`), or several
+ * are `Host` (`malformed`, RFC 9112). The handler cannot see either, since `node:http` drops such headers.
  */
 export function findHeaderFault({ rawHeaders }: IncomingMessage): ServerError | undefined {
   const names = rawHeaders.filter((_, at) => at % 2 === 0);
@@ -109,7 +109,7 @@ export function bodyReader(incoming: IncomingMessage, outgoing: ServerResponse):
     };
     const onAbort = () => resolve();
     const onClose = () => {
-      if (incoming.readableEnded) return; // each body closes at once after its end
+      if (incoming.readableEnded) return; // each body closes at once after the end
       reject(new DOMException("The client has disconnected", "AbortError"));
     };
     signal.addEventListener("abort", onAbort);
@@ -123,7 +123,10 @@ export function bodyReader(incoming: IncomingMessage, outgoing: ServerResponse):
   };
 }
 
-/** Reads the rest of a body that no route has read. Returns true if it ends soon, and the connection can be used again. */
+/**
+ * Reads the rest of a body that no route has read. Returns true if the body ends soon, and the connection can be used
+ * again.
+ */
 export async function discardBody(incoming: IncomingMessage): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, DISCARD_MS);
@@ -140,9 +143,9 @@ export async function discardBody(incoming: IncomingMessage): Promise<boolean> {
 }
 
 /**
- * Sends a response, and reads its body as fast as the client does. Closes the connection of a client that takes longer
- * than `readMs` to read a chunk: it could make the server hold a response without end. A stream that has no data to
- * read may pause.
+ * Sends a response, and reads the body as fast as the client does. Closes the connection of a client that takes longer
+ * than `readMs` to read a chunk: such a client could make the server hold a response without end. A stream that has no
+ * data to read may pause.
  *
  * @throws the error of the response's body.
  */
@@ -175,7 +178,7 @@ async function writeStream(
   readMs: number,
 ): Promise<void> {
   const reader = body.getReader();
-  const onClose = () => void reader.cancel().catch(() => {}); // the client has disconnected: it reads no error
+  const onClose = () => void reader.cancel().catch(() => {}); // the client has disconnected and reads no error
   outgoing.once("close", onClose);
   if (outgoing.destroyed) onClose();
   outgoing.flushHeaders();
@@ -188,7 +191,7 @@ async function writeStream(
   outgoing.off("close", onClose);
 }
 
-/** Waits for an event, or until the connection is closed, which it is after `ms`. */
+/** Waits for an event, or until the connection is closed, at the latest after `ms`. */
 async function untilEvent(outgoing: ServerResponse, event: "drain" | "finish", ms: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(() => outgoing.destroy(), ms);

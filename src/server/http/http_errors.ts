@@ -90,9 +90,9 @@ const CHECKPOINT_ERRORS: Readonly<Record<CheckpointErrorCode, ErrorCode>> = {
 };
 
 /**
- * Converts an error of a session into one that may be sent to the client. Errors of arguments, files and
- * checkpoints keep their message, which is written for the client. The message of a failed sandbox or of an unexpected error may contain names
- * of the host, so the client gets a general one.
+ * Converts an error of a session into an error that may be sent to the client. Errors of arguments, files and
+ * checkpoints keep the message, which is written for the client. The message of a failed sandbox or of an unexpected
+ * error may contain names of the host, so the client gets a general message.
  */
 export function toPublicError(error: unknown): ServerError {
   if (error instanceof ServerError) return error;
@@ -136,8 +136,8 @@ const REFUSED: Partial<Record<ErrorCode, string>> = {
 };
 
 /**
- * Returns the response to an unknown route: 405 if the path has other methods, else 404. `index` is the path that lists
- * the routes.
+ * Returns the response to an unknown route: 405 if the path has other methods, else 404. `index` is the path that
+ * lists the routes.
  */
 export function notFoundResponse(
   { method, path }: { method: string; path: string },
@@ -169,7 +169,7 @@ export function toErrorHeaders({ code, retryAfter, allow, challenge }: ServerErr
   };
 }
 
-/** Converts any thrown value into an error that may be sent to the client. It contains nothing about the host. */
+/** Converts any thrown value into an error that may be sent to the client and that contains nothing about the host. */
 export function toServerError(error: unknown): ServerError {
   if (error instanceof ServerError) return error;
   if (error instanceof HTTPException) {
@@ -183,7 +183,7 @@ export function toServerError(error: unknown): ServerError {
 const MAX_ISSUES = 16;
 const MAX_ISSUE_CHARACTERS = 300;
 
-/** Converts validation issues into one `invalid` error, which describes the first 16 in 300 characters each. */
+/** Converts validation issues into a single `invalid` error, which describes the first 16 in 300 characters each. */
 export function toInvalidRequest(
   { issues: found }: { readonly issues: readonly { path: readonly PropertyKey[]; message: string }[] },
 ): ServerError {
@@ -198,8 +198,8 @@ function shorten(text: string, maxCharacters = MAX_ISSUE_CHARACTERS): string {
 }
 
 /**
- * Returns a function that reports errors of the server, but not those of clients. Each error is reported once, even if
- * several layers catch it.
+ * Returns a function that reports errors of the server, but not errors of clients. Each error is reported once, even
+ * if several layers catch it.
  */
 export function errorReporter(onError: (error: unknown) => void): (thrown: unknown) => void {
   const reported = new WeakSet<object>();
@@ -214,8 +214,8 @@ export function errorReporter(onError: (error: unknown) => void): (thrown: unkno
 }
 
 /**
- * Converts an error of an env into one that may be sent to the client. The first public error in its chain of causes
- * is used, since transforms wrap the errors of sessions.
+ * Converts an error of an env into an error that may be sent to the client. The first public error in the chain of
+ * causes is used, since transforms wrap the errors of sessions.
  */
 export function toEnvError(error: unknown): ServerError {
   const chain = [...causes(error)];

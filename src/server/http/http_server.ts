@@ -18,7 +18,7 @@ export type RequestHandler = (
 export interface HttpServerOptions extends ConnectionLimits {
   /** Name or address of the interface to listen on, such as `127.0.0.1`. */
   hostname: string;
-  /** Port; 0 selects a free one. */
+  /** Port; 0 selects a free port. */
   port: number;
   /**
    * Called when a connection is closed because there are too many, or a request handler threw.
@@ -27,13 +27,13 @@ export interface HttpServerOptions extends ConnectionLimits {
    */
   onError?: ((error: unknown) => void) | undefined;
   /**
-   * Milliseconds until the head of a request must have arrived; then its connection is closed.
+   * Milliseconds until the head of a request must have arrived; then the connection is closed.
    *
    * @default 30_000
    */
   headMs?: number | undefined;
   /**
-   * Milliseconds that a client may take to read the next chunk of a response; then its connection is closed.
+   * Milliseconds that a client may take to read the next chunk of a response; then the connection is closed.
    *
    * @default 60_000
    */
@@ -53,7 +53,7 @@ const FLUSH_MS = 1_000;
 /** Largest interval at which the server looks for heads that are late. */
 const MAX_CHECK_MS = 2_000;
 
-/** Interval at which the server checks that it accepts connections. */
+/** Interval at which the server checks that connections are accepted. */
 const ACCEPT_CHECK_MS = 2_000;
 /** Connections that may wait to be accepted. They are accepted at once, before any can be closed. */
 const MAX_BACKLOG = 511;
@@ -62,7 +62,7 @@ const MAX_BACKLOG = 511;
 interface Exchange {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
-  /** Completes the handshake of a WebSocket, if the request asks for one. */
+  /** Completes the handshake of a WebSocket, if the request asks for a WebSocket. */
   readonly upgrade?: RequestConnection["upgrade"];
 }
 
@@ -76,7 +76,7 @@ export class HttpServer implements AsyncDisposable {
   #port = 0;
   /** True if a connection was accepted since the last check. */
   #hasAccepted = false;
-  /** The server's own connection, which shows that it accepts connections. */
+  /** The server's own connection, which shows that connections are accepted. */
   #probe: Socket | undefined;
   #timer: ReturnType<typeof setInterval> | undefined;
   #stopped: Promise<void> | undefined;
@@ -92,8 +92,8 @@ export class HttpServer implements AsyncDisposable {
       connectionsCheckingInterval: Math.min(headMs, MAX_CHECK_MS),
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: MAX_HEAD_BYTES,
-      requireHostHeader: false, // the handler refuses such requests with a response in its own format
-      shouldUpgradeCallback: isHandshake, // the types do not know it yet
+      requireHostHeader: false, // the handler refuses such requests with a response in the handler's format
+      shouldUpgradeCallback: isHandshake, // the types do not know this event yet
     };
     this.#server = createServer(serverOptions);
     this.#server.on("connection", (socket) => this.#open(socket))
@@ -144,8 +144,8 @@ export class HttpServer implements AsyncDisposable {
   }
 
   /**
-   * Listens again if no connection is accepted, not even the server's own: Deno stops accepting, without an event, when
-   * no file descriptor is left.
+   * Listens again if no connection is accepted, not even the server's own: Deno stops accepting, without an event,
+   * when no file descriptor is left.
    */
   async #watchAccepting(): Promise<void> {
     const { onError, hostname } = this.#options;
@@ -153,14 +153,14 @@ export class HttpServer implements AsyncDisposable {
     const isIdle = !this.#hasAccepted;
     this.#hasAccepted = false;
     this.#probe?.destroy();
-    this.#probe = isIdle ? connect(this.#port, hostname).on("error", () => {}) : undefined; // it shows in the next check
+    this.#probe = isIdle ? connect(this.#port, hostname).on("error", () => {}) : undefined; // the next check shows the failure
     if (!isDeaf) return;
     this.#server.close(); // ends idle connections, but no request
     await this.#listen(this.#port).catch((error) => onError?.(error)); // the next check tries again
     if (this.#stopped) this.#server.close();
   }
 
-  /** Handles a request after the earlier ones of its connection. */
+  /** Handles a request after the earlier requests of the connection. */
   #enqueue(exchange: Exchange): void {
     const { socket } = exchange.incoming;
     const connection = this.#connections.get(socket);
@@ -235,7 +235,7 @@ export class HttpServer implements AsyncDisposable {
       await sendResponse(response, outgoing, readMs);
     } catch (error) {
       outgoing.destroy(); // no other way to report an error within a response
-      const isForClient = error instanceof ServerError; // such as that its sandbox has ended
+      const isForClient = error instanceof ServerError; // such as that the sandbox has ended
       if (!disconnected.aborted && !isForClient) onError?.(error);
     } finally {
       onSent(incoming.socket.bytesWritten - earlierBytes);
@@ -246,8 +246,8 @@ export class HttpServer implements AsyncDisposable {
   }
 
   /**
-   * Returns the response of the handler, or the refusal of headers that it never gets. The response has 503 if the
-   * handler throws, as it does when no file descriptor is left.
+   * Returns the response of the handler, or the refusal of headers that the handler never gets. The response has 503
+   * if the handler throws, as happens when no file descriptor is left.
    */
   async #respond(incoming: IncomingMessage, connection: RequestConnection): Promise<Response> {
     const fault = findHeaderFault(incoming);

@@ -15,7 +15,7 @@ const TURN_CHARACTERS = 1024 * 1024;
 
 /**
  * Serializes large JSON responses in pieces, between which the server handles other requests: 70 MB of the output of
- * programs in one piece take half a second.
+ * programs in a single piece take half a second.
  */
 export function largeJson(): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
@@ -62,7 +62,7 @@ export async function* jsonPieces(value: unknown): AsyncGenerator<Uint8Array<Arr
   if (characters > 0) yield encoder.encode(texts.join(""));
 }
 
-/** Yields parts of a JSON text. A value that is small, or that serializes itself, is one part. */
+/** Yields parts of a JSON text. A value that is small, or that serializes itself, is a single part. */
 function* jsonTexts(value: unknown): Generator<string> {
   if (typeof value === "string") yield* stringTexts(value);
   else if (!isContainer(value) || !isLarge(value)) yield JSON.stringify(value) ?? "null";
@@ -102,7 +102,7 @@ function* objectTexts(object: object): Generator<string> {
   yield "}";
 }
 
-/** True for a list or an object whose parts are serialized one by one. */
+/** True for a list or an object with parts that are serialized in turn. */
 function isContainer(value: unknown): value is object {
   return typeof value === "object" && value !== null && !("toJSON" in value) &&
     rawNumberText(value) === undefined;

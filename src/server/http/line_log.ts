@@ -1,11 +1,11 @@
 /** Options of {@linkcode LineLog}. */
 export interface LineLogOptions<Entry> {
-  /** Writes a part of the bytes and returns its length. */
+  /** Writes a part of the bytes and returns the length of the part. */
   readonly write: (bytes: Uint8Array) => Promise<number>;
   /**
-   * Returns the line of an entry, without its end.
+   * Returns the line of an entry, without the line end.
    *
-   * @default its JSON
+   * @default the entry's JSON
    */
   readonly format?: ((entry: Entry | DroppedLines) => string) | undefined;
   /** Called with the first error of a write. */
@@ -28,8 +28,8 @@ export interface DroppedLines {
 }
 
 /**
- * Writes one line for each entry. Requests never wait for it: when the reader of a pipe is slow, lines are dropped, and
- * {@linkcode DroppedLines} take their place. A write that fails, as to a pipe without a reader, drops its lines.
+ * Writes a line for each entry. Requests never wait for the log: when the reader of a pipe is slow, lines are dropped,
+ * and {@linkcode DroppedLines} take their place. A write that fails, as to a pipe without a reader, drops the lines.
  */
 export class LineLog<Entry> implements AsyncDisposable {
   readonly #options: LineLogOptions<Entry>;
@@ -62,7 +62,7 @@ export class LineLog<Entry> implements AsyncDisposable {
   }
 
   async #flush(): Promise<void> {
-    await Promise.resolve(); // the lines of one task are written at once
+    await Promise.resolve(); // the lines of a task are written at once
     while (this.#text !== "" || this.#dropped > 0) {
       const note = this.#dropped > 0 ? `${this.#format({ dropped: this.#dropped })}\n` : "";
       const bytes = new TextEncoder().encode(this.#text + note);

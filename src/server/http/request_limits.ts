@@ -14,19 +14,19 @@ export const METHODS: readonly string[] = ["GET", "POST", "DELETE"];
 /** Options of {@linkcode requestLimits}. */
 export interface RequestLimitsOptions {
   /**
-   * True to read each response as a whole, except streams of events and lines, and to count its bytes; false to send
+   * True to read each response as a whole, except streams of events and lines, and to count the bytes; false to send
    * all responses as they are written.
    *
    * @default true
    */
   readonly measured?: boolean | undefined;
   /**
-   * Budget of the requests without a token, so that they take nothing from those that have one.
+   * Budget of the requests without a token, so that they take nothing from requests with a token.
    *
    * @default `waiting`
    */
   readonly open?: Budget | undefined;
-  /** Responses that clients have not read. @default those of this middleware alone, with the shipped limits */
+  /** Responses that clients have not read. @default the responses of this middleware alone, with the shipped limits */
   readonly unread?: UnreadResponses | undefined;
 }
 
@@ -71,7 +71,7 @@ export function requestLimits(
   };
 }
 
-/** Reads the body for the methods of `c.req`. Those of `c.req.raw` cannot read it afterwards. */
+/** Reads the body for the methods of `c.req`. The methods of `c.req.raw` cannot read the body afterwards. */
 async function cacheBody(c: AppContext, limits: RequestLimits & { lease: BudgetLease }): Promise<void> {
   const { headers } = c.req.raw;
   const read = c.env?.readBody ?? streamReader(c.req.raw.body);
@@ -92,12 +92,12 @@ async function cacheBody(c: AppContext, limits: RequestLimits & { lease: BudgetL
   setBody(c, body.buffer);
 }
 
-/** Paths of E2B's clients whose bodies may be encoded: files, and messages of bounded size. */
+/** Paths of E2B's clients with bodies that may be encoded: files, and messages of bounded size. */
 const ENCODED_BODIES = /^\/(files$|(filesystem\.Filesystem|process\.Process)\/)/;
-/** Paths whose bodies may be no JSON: those above, and checkpoints. */
+/** Paths with bodies that may be no JSON: the paths above, and checkpoints. */
 const RAW_BODIES = /^\/(files$|v1\/checkpoints$|(filesystem\.Filesystem|process\.Process)\/)/;
 
-/** Yields the JSON texts of a raw body: the body, or each message of a stream after its head of five bytes. */
+/** Yields the JSON texts of a raw body: the body, or each message of a stream after the head of five bytes. */
 function* jsonTexts(body: Uint8Array, type: string): Generator<Uint8Array> {
   if (/^application\/json\b/i.test(type)) yield body;
   if (!/^application\/connect\+json\b/i.test(type)) return;
@@ -110,10 +110,10 @@ function* jsonTexts(body: Uint8Array, type: string): Generator<Uint8Array> {
 }
 
 function setBody({ req }: AppContext, body: ArrayBuffer): void {
-  req.bodyCache = new CachedBody(body) as unknown as typeof req.bodyCache; // the cache holds promises, against its type
+  req.bodyCache = new CachedBody(body) as unknown as typeof req.bodyCache; // the cache holds promises, against the cache's type
 }
 
-/** A body for the methods of `c.req`. Hono itself copies a cached body once more before it decodes the text. */
+/** A body for the methods of `c.req`. Hono itself copies a cached body once more before decoding the text. */
 class CachedBody {
   readonly arrayBuffer: Promise<ArrayBuffer>;
   readonly #body: ArrayBuffer;
@@ -155,7 +155,7 @@ function streamReader(stream: ReadableStream<Uint8Array<ArrayBuffer>> | null): B
   };
 }
 
-/** Reads a body, whose JSON is counted as it arrives: to count all of a large body at once holds up other requests. */
+/** Reads a body, and counts the JSON on arrival: to count all of a large body at once holds up other requests. */
 async function readBody(
   read: BodyReader,
   announced: number,

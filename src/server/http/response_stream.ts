@@ -5,7 +5,7 @@ import type { UnreadResponse } from "./unread_responses.ts";
 
 /** Bytes that a client must read within the read timeout. */
 export const RESPONSE_CHUNK_BYTES: number = 256 * 1024;
-/** Bytes of a response above which it is sent as the client reads it, and counted until then. */
+/** Bytes of a response above which the response is sent as the client reads, and counted until then. */
 export const AT_ONCE_BYTES: number = 64 * 1024;
 /** Content types of streamed responses; all others are sent as a whole. */
 const STREAMED = /^(text\/(event-stream|csv)|application\/(x-ndjson|jsonl|connect\+(proto|json)))/;
@@ -21,8 +21,8 @@ export interface HeldResponseOptions {
 }
 
 /**
- * Returns a response that holds `lease` until its client has read it. The lease has the size of the response if that
- * may have to wait for the client.
+ * Returns a response that holds `lease` until the client has read the response. The lease has the size of the response
+ * if that may have to wait for the client.
  *
  * @throws {ServerError} `busy` if the lease cannot grow.
  */
@@ -55,7 +55,7 @@ export async function toHeldResponse(
   return new Response(onEnd(ReadableStream.from(chunks), free), init);
 }
 
-/** Reads a body. `lease` has the size of a large body. The reader keeps its lock, since its release creates an error. */
+/** Reads a body. `lease` has the size of a large body. The reader keeps the lock, since a release creates an error. */
 async function readPieces(body: ReadableStream<Uint8Array<ArrayBuffer>>, lease: BudgetLease) {
   const reader = body.getReader();
   const pieces: Uint8Array<ArrayBuffer>[] = [];
@@ -86,7 +86,7 @@ function* chunksOf(
   }
 }
 
-/** True if a response is sent as it is written, not as a whole. */
+/** True if a response is sent while being written, not as a whole. */
 export function isStream({ headers }: Response): boolean {
   return STREAMED.test(headers.get("content-type") ?? "");
 }
@@ -115,12 +115,12 @@ export function onEnd(
   }, { highWaterMark: 0 });
 }
 
-/** The text of a response that its client has not read yet. */
+/** The text of a response that the client has not read yet. */
 export interface BodyWriter {
   /**
-   * Adds text. It is dropped if the client has disconnected.
+   * Adds text, which is dropped if the client has disconnected.
    *
-   * @throws {ServerError} `busy` if the owner has no memory for it.
+   * @throws {ServerError} `busy` if the owner has no memory for the text.
    */
   send(text: string): void;
   /** Returns a promise that resolves when there is room for more text; `undefined` if there is room now. */
@@ -137,7 +137,7 @@ export interface StreamBodyOptions {
 
 /**
  * Returns a body that `write` produces while the client reads it. A client that disconnects aborts the signal of
- * `write` and frees the text that it has not read.
+ * `write` and frees the unread text.
  */
 export function streamBody(
   write: (body: BodyWriter, signal: AbortSignal) => Promise<void>,
@@ -168,7 +168,7 @@ export function streamBody(
 }
 
 const encoder = new TextEncoder();
-/** Memory of a character, and of a piece beside its characters. */
+/** Memory of a character, and of a piece beside the characters. */
 const [CHARACTER_BYTES, PIECE_BYTES] = [2, 64];
 
 /** Text between a writer and a slower reader. */
@@ -220,7 +220,7 @@ class TextQueue implements BodyWriter, Disposable {
     this.#changed.resolve();
   }
 
-  /** Drops the text and frees its memory. */
+  /** Drops the text and frees the memory. */
   [Symbol.dispose](): void {
     this.#isDisposed = true;
     this.#pieces = [];

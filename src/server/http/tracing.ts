@@ -5,7 +5,7 @@ import { PADDOCK_VERSION } from "../../version.ts";
 import type { CodeCall, ToolResult } from "../../tools/tool_result.ts";
 import type { AppEnv } from "./context.ts";
 
-/** Uses the exporter of the program, such as Deno's with `OTEL_DENO=true`; without one it does nothing. */
+/** Uses the exporter of the program, such as Deno's with `OTEL_DENO=true`; does nothing without an exporter. */
 const tracer = trace.getTracer("paddock", PADDOCK_VERSION);
 
 /**
@@ -56,7 +56,7 @@ function addSpan(
   tracer.startSpan(name, { startTime: startMs, attributes }).end(startMs + durationMs);
 }
 
-/** Opens a span for each request. Its name is the route, since the path contains ids. */
+/** Opens a span for each request. The span's name is the route, since the path contains ids. */
 export function requestSpan(): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     const { method } = c.req;

@@ -9,14 +9,14 @@ export interface UnreadResponsesOptions {
    */
   readonly maxBytes?: number | undefined;
   /**
-   * Milliseconds without a read after which a client counts as one that has stopped.
+   * Milliseconds without a read after which a client counts as stopped.
    *
    * @default 5_000
    */
   readonly afterMs?: number | undefined;
 }
 
-/** A response that its client has not read yet. */
+/** A response that the client has not read yet. */
 interface Unread {
   readonly owner: string;
   readonly bytes: number;
@@ -24,16 +24,16 @@ interface Unread {
   readMs: number;
 }
 
-/** A response that counts as unread until it is disposed. */
+/** A response that counts as unread until disposed. */
 export interface UnreadResponse extends Disposable {
   /** Records that the client has read a part of the response. */
   noteRead(): void;
 }
 
 /**
- * Bounds the memory of responses whose clients do not read them. A client that has stopped to read is disconnected at
- * once if the owner has too many bytes of such responses; the one that has read nothing for longest is the first. So the
- * clients that read keep their connections, and a single slow one has the whole time of a read.
+ * Bounds the memory of unread responses. A client that has stopped to read is disconnected at once if the owner has
+ * too many bytes of such responses; the client that has read nothing for longest is the first. So the clients that
+ * read keep their connections, and a single slow client has the whole time of a read.
  */
 export class UnreadResponses {
   readonly #maxBytes: number;
@@ -47,7 +47,7 @@ export class UnreadResponses {
     this.#afterMs = afterMs;
   }
 
-  /** Counts a response of an owner. `disconnect` closes the connection of its client. */
+  /** Counts a response of an owner. `disconnect` closes the connection of the client. */
   add(owner: string, { bytes, disconnect }: Pick<Unread, "bytes" | "disconnect">): UnreadResponse {
     const response: Unread = { owner, bytes, disconnect, readMs: performance.now() };
     this.#responses.add(response);

@@ -8,10 +8,10 @@ import { ServerError } from "./http_errors.ts";
 
 const GOING_AWAY = 1001;
 const POLICY_VIOLATION = 1008;
-/** Unread bytes of a client above which its pings are not answered. */
+/** Unread bytes of a client above which the client's pings are not answered. */
 const MAX_UNREAD_BYTES = 64 * 1024;
 
-/** The WebSockets of a server. A message in fragments is as limited as one in a single frame. */
+/** The WebSockets of a server. A message in fragments is as limited as a message in a single frame. */
 export class WebSockets {
   readonly #server = new WebSocketServer({
     noServer: true,
@@ -45,7 +45,7 @@ export class WebSockets {
     }
     countUnfinished(accepted, socket, memory);
     this.#keepAlive(accepted, socket);
-    return accepted as unknown as WebSocket; // it has the properties of a browser's
+    return accepted as unknown as WebSocket; // the socket has the properties of a browser's
   }
 
   /** Begins the closing handshake of all sockets. */
@@ -71,7 +71,9 @@ export class WebSockets {
   }
 }
 
-/** Counts the bytes of a socket's message until it is complete. Closes a socket without memory for them. */
+/**
+ * Counts the bytes of a socket's message until the message is complete. Closes a socket without memory for the bytes.
+ */
 function countUnfinished(webSocket: ServerSocket, socket: Socket, memory: Account): void {
   const lease = memory.take(0);
   let bytes = 0;

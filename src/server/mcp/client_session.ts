@@ -15,7 +15,7 @@ export interface ClientRun {
   readonly result: ExecResult;
   /** Output of both streams, in order. */
   readonly output: string;
-  /** PNG files that it wrote. */
+  /** PNG files that the call wrote. */
   readonly images: readonly Uint8Array[];
   /** True if the variables of earlier calls are lost. */
   readonly isFresh: boolean;
@@ -28,17 +28,17 @@ export interface ClientRunOptions extends Pick<ExecOptions, "inputs" | "onOutput
 
 /** A checkpoint that was made for a client. */
 export interface ClientCheckpoint {
-  /** Its name among those of the client: `c1`, `c2`, … */
+  /** Name among the sessions of the client: `c1`, `c2`, … */
   readonly name: string;
   /** Name of the client's oldest checkpoint, if that was deleted to make room. */
   readonly deleted?: string | undefined;
-  /** True if the variables of earlier calls were lost before it was made. */
+  /** True if the variables of earlier calls were lost before this session was made. */
   readonly isFresh: boolean;
 }
 
 /**
- * Session of one client, opened at its first use and reopened after it has ended. It has the client's checkpoints,
- * which no other client can restore and which are deleted with it.
+ * Session of a client, opened at the first use and reopened after an end. The session has the client's checkpoints,
+ * which no other client can restore and which are deleted with the session.
  */
 export class ClientSession implements AsyncDisposable {
   readonly #open: () => Promise<LiveSession>;
@@ -50,7 +50,7 @@ export class ClientSession implements AsyncDisposable {
   #opening: Promise<LiveSession> | undefined;
   #wasLost = false;
 
-  /** @param checkpoints makes the client's checkpoints; without it, the client can make none. */
+  /** @param checkpoints makes the client's checkpoints; without this function, the client can make none. */
   constructor(open: () => Promise<LiveSession>, checkpoints?: CheckpointService) {
     this.#open = open;
     this.#service = checkpoints;
@@ -93,7 +93,7 @@ export class ClientSession implements AsyncDisposable {
   }
 
   /**
-   * Keeps the state of the session. Beyond 32 checkpoints the oldest one is deleted.
+   * Keeps the state of the session. Beyond 32 checkpoints the oldest checkpoint is deleted.
    *
    * @throws {ServerError} `conflict` if there is no room, or the session has what no checkpoint has.
    */
@@ -113,7 +113,7 @@ export class ClientSession implements AsyncDisposable {
   }
 
   /**
-   * Returns the session to a checkpoint. If the session has ended, another one is opened in that state.
+   * Returns the session to a checkpoint. If the session has ended, another session is opened in that state.
    *
    * @throws {ServerError} `not_found` if the client has no such checkpoint.
    */
@@ -155,7 +155,7 @@ export class ClientSession implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isDisposed = true;
     for (const name of [...this.#checkpoints.keys()]) this.#delete(name);
-    const session = await this.#opening?.catch(() => undefined); // it was never opened
+    const session = await this.#opening?.catch(() => undefined); // never opened
     await session?.[Symbol.asyncDispose]();
   }
 }

@@ -11,11 +11,11 @@ const MAX_LINE_BYTES = 64 * 1024 * 1024;
 /** Both ends of a pipe. */
 export interface LinePipe {
   readonly readable: ReadableStream<Uint8Array<ArrayBuffer>>;
-  /** Writes a text; resolves when all of it is written. */
+  /** Writes a text; resolves when the whole text is written. */
   write(text: string): Promise<void>;
 }
 
-/** Transport of the Model Context Protocol over a pipe, one message per line. It ends with its input. */
+/** Transport of the Model Context Protocol over a pipe, a message per line. The transport ends with the input. */
 export class LineTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;

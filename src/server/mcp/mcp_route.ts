@@ -22,7 +22,7 @@ import { isSessionName, SessionHandles } from "./session_handles.ts";
 import { onlySession, type ToolSessions } from "./tool_sessions.ts";
 
 const HEADER = "mcp-session-id";
-/** Query parameter by which a client names a session for all of its calls. */
+/** Query parameter by which a client names a session for all calls. */
 const SESSION = "session";
 const WRONG_NAME = "Cannot use session as its name must be 1 to 64 letters, digits, '.', '_' and '-'";
 
@@ -31,7 +31,7 @@ interface Connection {
   readonly owner: string;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly client: ClientSession;
-  /** Its place among the owner's clients. */
+  /** Place among the owner's clients. */
   readonly slot: Disposable;
   /** Time of the last request, by the monotonic clock. */
   usedAt: number;
@@ -41,14 +41,14 @@ interface Connection {
 export interface McpRouteOptions {
   readonly sessions: SessionService;
   readonly budgets: Budgets;
-  /** Makes the checkpoints of clients. Without it they have no tools for that. */
+  /** Makes the checkpoints of clients. Without this function, clients have no tools for checkpoints. */
   readonly checkpoints?: CheckpointService | undefined;
 }
 
 /**
- * Serves the Model Context Protocol over HTTP. Each client that sends `initialize` has its own session. In the protocol
- * of 2026-07-28, which has no connections, calls name their session by a handle. Requests of other protocols on the same
- * path go to the next route.
+ * Serves the Model Context Protocol over HTTP. Each client that sends `initialize` has its own session. In the
+ * protocol of 2026-07-28, which has no connections, calls name a session by a handle. Requests of other protocols on
+ * the same path go to the next route.
  */
 export function mcpRoute(
   { sessions, budgets, checkpoints }: McpRouteOptions,
@@ -130,14 +130,14 @@ export function mcpRoute(
   };
 }
 
-/** Returns the request with its body, which the server has read already. */
+/** Returns the request with the body, which the server has read already. */
 async function toWebRequest(c: AppContext): Promise<Request> {
   const { method, url, raw: { headers } } = c.req;
   const body = method === "POST" ? await c.req.arrayBuffer() : null;
   return new Request(url, { method, headers, body, signal: c.get("signal") });
 }
 
-/** Returns a response whose unread events are counted. The transport's own queue has no bound. */
+/** Returns a response with counted unread events. The transport's own queue has no bound. */
 function boundStream(response: Response, c: AppContext): Response {
   const { body: events, status, headers } = response;
   if (events === null || !headers.get("content-type")?.startsWith("text/event-stream")) return response;
@@ -148,7 +148,10 @@ function boundStream(response: Response, c: AppContext): Response {
   return new Response(body, { status, headers });
 }
 
-/** True if a request is not of this protocol: it accepts no events, has none of its headers and is no `initialize`. */
+/**
+ * True if a request is not of this protocol: the request accepts no events, has no header of the protocol and is no
+ * `initialize`.
+ */
 async function isForeign(c: AppContext): Promise<boolean> {
   const { method } = c.req;
   const acceptsEvents = c.req.header("accept")?.includes("text/event-stream") ?? false;

@@ -39,7 +39,7 @@ const stream = {
   example: 'event: message\ndata: {"jsonrpc":"2.0","id":1,"result":{}}\n\n',
 };
 
-/** The operations of the Model Context Protocol, whose path OpenEnv uses as well. */
+/** The operations of the Model Context Protocol, on a path that OpenEnv uses as well. */
 export const MCP_OPERATIONS: readonly PeerOperation[] = [
   operation("post /mcp", {
     id: "sendMcpMessage",

@@ -3,13 +3,13 @@ import type { LoggingLevel, McpServer, ServerContext } from "@modelcontextprotoc
 const LEVELS: readonly LoggingLevel[] = [
   ...["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] as const,
 ];
-/** Maximum number of log messages per program; its result still contains all output. */
+/** Maximum number of log messages per program; the result still contains all output. */
 const MAX_LINES = 10_000;
 const LEVEL_OF = { stdout: "info", stderr: "warning" } as const;
 
 type Stream = keyof typeof LEVEL_OF;
 
-/** Sends the output of programs to the client as log messages, line by line, once it has set a log level. */
+/** Sends the output of programs to the client as log messages, line by line, once the client has set a log level. */
 export class OutputLog {
   #minLevel: number | undefined;
 
@@ -20,7 +20,7 @@ export class OutputLog {
     });
   }
 
-  /** Starts the log of one program. */
+  /** Starts the log of a program. */
   begin({ mcpReq }: ServerContext): RunningLog {
     const minLevel = this.#minLevel ?? LEVELS.length;
     return new RunningLog(async (stream, line) => {
@@ -31,7 +31,7 @@ export class OutputLog {
   }
 }
 
-/** Log of one program. */
+/** Log of a program. */
 export class RunningLog {
   readonly #sendLine: (stream: Stream, line: string) => Promise<void>;
   readonly #partialLine = { stdout: "", stderr: "" };

@@ -17,7 +17,7 @@ const session = z.string().describe("session that run_python_code returned");
 const newSession = z.string().optional()
   .describe("session that run_python_code returned; without it, a new one is opened");
 
-/** Creates an MCP server whose tools use the sessions of a client. */
+/** Creates an MCP server with tools that use the sessions of a client. */
 export function createPythonServer(sessions: ToolSessions): McpServer {
   const about = { name: "paddock", version: PADDOCK_VERSION };
   const server = new McpServer(about, { capabilities: { logging: {} } });
@@ -136,7 +136,7 @@ async function run(
   };
 }
 
-/** Runs a tool in the session of a call, and converts an error to a result with its public message. */
+/** Runs a tool in the session of a call, and converts an error to a result with the public message. */
 async function toToolResult(
   sessions: ToolSessions,
   args: { readonly session?: unknown },
@@ -160,7 +160,7 @@ function contents(bytes: Uint8Array): CallToolResult {
 
 type Content = CallToolResult["content"][number];
 
-/** Returns what a program showed: its forms beside text, or text if it has no other. */
+/** Returns what a program showed: the forms beside text, or text if there is no other form. */
 function contentsOf(bundle: MimeBundle): Content[] {
   const rich = richContents(bundle);
   const { "text/plain": plain } = bundle;
@@ -199,8 +199,8 @@ function fromBase64(content: string): Uint8Array {
 }
 
 /**
- * Formats a result as clients of `run_python_code` expect it. `output` is the printed text, in order. Tags in it are
- * escaped, so that a program cannot close its element.
+ * Formats a result for clients of `run_python_code`. `output` is the printed text, in order. Tags in the text are
+ * escaped, so that a program cannot close the element.
  */
 export function formatRun(result: ExecResult, output: string): string {
   const printed = output === "" ? [] : [element("output", output)];

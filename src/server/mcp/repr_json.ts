@@ -16,15 +16,15 @@ const SIGNS: Readonly<Record<string, string>> = {
 const LETTERS: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" };
 const ESCAPE = /\\(?:x(..)|u(.{4})|U(.{8})|(.))/g;
 
-/** Maximum length of a repr that is converted: the thread that serves everyone parses it. */
+/** Maximum length of a repr that is converted: the thread that serves everyone parses the repr. */
 const MAX_REPR_CHARACTERS = 65_536;
 
-/** Marks a number that is kept as a string, so that it loses no digits. */
+/** Marks a number that is kept as a string, so that no digits are lost. */
 const MARK = "\0";
 const MARKED = /"\\u0000([^"]+)"(:?)/g;
 
 /**
- * Converts a Python repr to indented JSON; a string is returned as it is. Returns `undefined` if the value contains
+ * Converts a Python repr to indented JSON; a string is returned unchanged. Returns `undefined` if the value contains
  * more than strings, numbers, booleans, None, lists, tuples and dicts, or is longer than 65,536 characters.
  */
 export function jsonOfRepr(repr: string): string | undefined {

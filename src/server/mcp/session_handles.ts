@@ -9,11 +9,11 @@ import type { ToolSessions } from "./tool_sessions.ts";
 interface HandledSession {
   readonly owner: string;
   readonly client: ClientSession;
-  /** Its place among the owner's clients. */
+  /** Place among the owner's clients. */
   readonly slot: Disposable;
-  /** Number of calls that use it now. */
+  /** Number of calls that use the session now. */
   users: number;
-  /** True once a call has named it. A client that names none leaves its sessions behind. */
+  /** True once a call has named the session. A client that names no session leaves sessions behind. */
   isKept: boolean;
   /** Time of the last use, by the monotonic clock. */
   usedAt: number;
@@ -38,10 +38,10 @@ const MAX_SHOWN = 40;
 const ADVICE = "pass it as `session` to later calls to keep its variables and files";
 
 /**
- * Sessions of clients whose protocol has no connection. A call without a handle opens a session, and its result states
- * the handle; the URL of a client can name a session for all of its calls. Only the owner of a session can name the
- * session. A session ends after an hour without use; an owner without room for another one loses the longest unused
- * one, first among those that no later call has named.
+ * Sessions of clients whose protocol has no connection. A call without a handle opens a session, and the result states
+ * the handle; the URL of a client can name a session for all calls. Only the owner of a session can name the session.
+ * A session ends after an hour without use; an owner without room for another session loses the longest unused
+ * session, first among sessions that no later call has named.
  */
 export class SessionHandles {
   readonly #options: SessionHandlesOptions;
@@ -54,9 +54,9 @@ export class SessionHandles {
   }
 
   /**
-   * Returns the sessions of an owner for its tools.
+   * Returns the sessions of an owner for the owner's tools.
    *
-   * @param name session that the client's URL names, which all its calls use: see {@linkcode isSessionName}
+   * @param name session that the client's URL names, which all calls use: see {@linkcode isSessionName}
    */
   of(owner: string, name?: string): ToolSessions {
     const { hasCheckpoints } = this.#options;
@@ -150,7 +150,7 @@ export class SessionHandles {
 
   /**
    * Takes a place among the owner's clients. Sessions that were not used for an hour end, and without room the longest
-   * unused one.
+   * unused session.
    *
    * @throws {ServerError} `busy` if there is no room.
    */
@@ -167,7 +167,7 @@ export class SessionHandles {
     }
   }
 
-  /** Returns the handle of the session of an owner that ends first for another one. */
+  /** Returns the handle of the session of an owner that ends first for another session. */
   #oldest(owner: string): string | undefined {
     const unused = [...this.#sessions].filter(([, session]) =>
       session.owner === owner && session.users === 0

@@ -1,16 +1,16 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { ClientSession } from "./client_session.ts";
 
-/** The sessions of a client, in which its tools run. */
+/** The sessions of a client, in which the client's tools run. */
 export interface ToolSessions {
   /** True if the client can make checkpoints. */
   readonly hasCheckpoints: boolean;
-  /** True if each call names its session, as the client has no connection to which one belongs. */
+  /** True if each call names a session, as the client has no connection to which a session belongs. */
   readonly hasHandles: boolean;
   /**
    * Runs a tool in a session.
    *
-   * @param handle that of the session; without it, the client's only session, or a new one
+   * @param handle handle of the session; without a handle, the client's only session, or a new session
    * @throws {ServerError} `not_found` if the client has no such session.
    */
   use(

@@ -29,7 +29,7 @@ const DESCRIPTION =
   `Sandboxed Python for reinforcement learning: sessions, episodes and grades under \`/v1\`, and \
 the routes of compatible systems. Errors of \`/v1\` have a \`type\` and a \`message\`.`;
 
-/** Groups of operations, with their descriptions. Those of peers follow. */
+/** Groups of operations, with their descriptions. Groups of peers follow. */
 const TAGS = {
   sessions: "Python sessions: programs, shell commands and batches",
   files: "Files of a session",

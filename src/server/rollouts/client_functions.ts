@@ -42,7 +42,7 @@ export class ClientFunctions {
     }));
   }
 
-  /** The client's grader, if it has one. */
+  /** The client's grader, if there is a grader. */
   get grader(): Grader | undefined {
     if (!this.#hasGrader) return undefined;
     return { name: "client", grade: (context) => this.#grade(context) };
@@ -51,7 +51,7 @@ export class ClientFunctions {
   /**
    * Answers a call.
    *
-   * @throws {ServerError} `not_found` if there was no such call; `conflict` if it is answered or has ended.
+   * @throws {ServerError} `not_found` if there was no such call; `conflict` if the call is answered or has ended.
    */
   async answer(callId: string, answer: CallAnswer): Promise<void> {
     await this.#calls.answer(callId, answer);

@@ -5,7 +5,7 @@ import type { Policy } from "../../policy/policy.ts";
 import { randomId } from "../../random_id.ts";
 import type { AdvantagesOptions } from "../../rollout/advantages.ts";
 import type { InteractionResult } from "../../rollout/interaction_result.ts";
-import type { CutScore } from "../../rollout/episode_score.ts";
+import type { CutScore } from "../../rollout/episode/episode_score.ts";
 import type { Episode } from "../../rollout/rollout_all.ts";
 import { type StreamedRollout, streamRollouts } from "../../rollout/stream_rollouts.ts";
 import type { BudgetLease } from "../admission/budget.ts";
@@ -26,7 +26,7 @@ export interface RolloutConfig extends EnvConfig, RolloutFunctions {
   readonly concurrency: number;
   readonly seed?: number | undefined;
   readonly weightVersion?: number | string | undefined;
-  /** True if a rollout that is stopped yields the turns so far of its running episodes. */
+  /** True if a rollout that is stopped yields the turns so far of running episodes. */
   readonly partial: boolean;
   readonly maxWaiting: number;
   readonly maxWaitingBytes: number;
@@ -41,7 +41,7 @@ export interface RolloutConfig extends EnvConfig, RolloutFunctions {
 /** Options of {@linkcode LiveRollout}. */
 export interface LiveRolloutOptions {
   readonly config: RolloutConfig;
-  /** Owner, who alone may use it. */
+  /** Owner, who alone may use the rollout. */
   readonly owner: string;
   readonly policy: Policy;
   readonly tokenizer: Tokenizer | undefined;
@@ -49,18 +49,18 @@ export interface LiveRolloutOptions {
   readonly maxSessions: number;
   /** Factor of the limits of time of programs. */
   readonly timeScale?: number | undefined;
-  /** Memory of the episodes that wait for the client. It has the size that the config reserves. */
+  /** Memory of the episodes that wait for the client. The memory has the size that the config reserves. */
   readonly memory: BudgetLease;
-  /** File of its episodes, if they are saved. */
+  /** File of the episodes, if saved. */
   readonly saved?: SavedRollout | undefined;
   readonly makeEnv: () => Env;
-  /** Functions of the client, if it has any. */
+  /** Functions of the client, if there are any. */
   readonly functions?: ClientFunctions | undefined;
-  /** Called once, when it ends. */
+  /** Called once, at the end. */
   readonly onEnd: () => void;
 }
 
-/** A rollout that a client reads. It ends after its last item, when it is stopped, or with the server. */
+/** A rollout that a client reads. The rollout ends after the last item, when stopped, or with the server. */
 export class LiveRollout implements AsyncDisposable {
   /** Unguessable id. */
   readonly id: string = randomId();
@@ -87,7 +87,7 @@ export class LiveRollout implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Version of the weights, which each turn records when it begins. */
+  /** Version of the weights, which each turn records at the turn's begin. */
   get weightVersion(): number | string | undefined {
     return this.#weightVersion;
   }
@@ -109,14 +109,14 @@ export class LiveRollout implements AsyncDisposable {
     return this.#episodes;
   }
 
-  /** True if it was stopped. */
+  /** True if the rollout was stopped. */
   get isStopped(): boolean {
     return this.#stop.signal.aborted;
   }
 
   /**
    * Plays the episodes and yields them, as `streamRollouts()` does, until the last one or {@linkcode LiveRollout.stop}.
-   * It can be called once.
+   * Can be called once.
    *
    * @throws the reason of `signal`; a `ServerError` if the server stops or has no memory for the episodes that wait.
    */
@@ -144,7 +144,7 @@ export class LiveRollout implements AsyncDisposable {
     await abortable(room, this.#serverEnd.signal).catch(() => {});
   }
 
-  /** Functions of the client, if it has any. */
+  /** Functions of the client, if there are any. */
   get functions(): ClientFunctions | undefined {
     return this.#options.functions;
   }
@@ -157,8 +157,8 @@ export class LiveRollout implements AsyncDisposable {
   }
 
   /**
-   * Waits until a client with functions has worked on all items that it was sent. Such a client reads at once what is sent,
-   * as its functions may be called, so that the buffers of the connection do not hold the rollout back.
+   * Waits until a client with functions has worked on all sent items. Such a client reads at once what is sent,
+   * as functions may be called, so that the buffers of the connection do not hold the rollout back.
    */
   async waitUntilTaken(signal: AbortSignal): Promise<void> {
     const ends = AbortSignal.any([signal, this.#stop.signal, this.#serverEnd.signal]);
@@ -173,7 +173,7 @@ export class LiveRollout implements AsyncDisposable {
     this.#stop.abort(this.#stopped);
   }
 
-  /** Ends it as the server stops, and waits for its episodes. */
+  /** Ends the rollout as the server stops, and waits for the episodes. */
   async [Symbol.asyncDispose](): Promise<void> {
     const reason = new ServerError("unavailable", "The server is stopping");
     this.#stop.abort(reason);
@@ -203,7 +203,7 @@ export class LiveRollout implements AsyncDisposable {
   }
 }
 
-/** Kinds of env whose episodes each have a session. */
+/** Kinds of env in which each episode has a session. */
 const RUN_PYTHON: readonly EnvConfig["env"][] = ["python", "rlm"];
 
 function keyOf(taskId: string, sample: number): string {

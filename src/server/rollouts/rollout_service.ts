@@ -12,9 +12,9 @@ import { SavedRollout } from "./saved_rollout.ts";
 
 /** Options of a policy that a client may set. */
 export interface RolloutPolicyOptions {
-  /** Name of the model, if the client gave one. */
+  /** Name of the model, if given by the client. */
   readonly model?: string | undefined;
-  /** Sampling temperature, if the client gave one. */
+  /** Sampling temperature, if given by the client. */
   readonly temperature?: number | undefined;
   /** Maximum number of tokens of a reply. */
   readonly maxTokens?: number | undefined;
@@ -32,15 +32,15 @@ export interface RolloutOffer {
   readonly policies: ReadonlyMap<string, (options: RolloutPolicyOptions) => Policy | Promise<Policy>>;
   /** Kinds of env that episodes may have. */
   readonly envs: readonly (typeof ENV_KINDS)[number][];
-  /** Tokenizer of the model. Without it, episodes have no tokens. */
+  /** Tokenizer of the model. Without a tokenizer, episodes have no tokens. */
   readonly tokenizer?: Tokenizer | undefined;
-  /** Folder in which each rollout has a file of its episodes. */
+  /** Folder in which each rollout has a file of episodes. */
   readonly saveTo?: string | undefined;
 }
 
 /** Options of {@linkcode RolloutService}. */
 export interface RolloutServiceOptions {
-  /** Envs of the episodes. The caller disposes it. */
+  /** Envs of the episodes. The caller disposes the envs. */
   envs: EnvService;
   metrics: Metrics;
   /** Policies and envs that clients may use; none by default. */
@@ -85,10 +85,10 @@ export class RolloutService implements AsyncDisposable {
   }
 
   /**
-   * Makes a rollout, which begins when its items are read.
+   * Makes a rollout, which begins when the items are read.
    *
-   * @throws {ServerError} `forbidden` if the server does not allow its policy or env; `invalid` if its options are
-   * wrong; `busy` if the owner has too many rollouts or no memory for the episodes that wait.
+   * @throws {ServerError} `forbidden` if the server does not allow the policy or env; `invalid` if options are wrong;
+   * `busy` if the owner has too many rollouts or no memory for the episodes that wait.
    */
   async open(config: RolloutConfig, owner: string): Promise<LiveRollout> {
     if (this.#isStopped) throw new ServerError("unavailable", "The server is stopping");

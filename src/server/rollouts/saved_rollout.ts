@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { errorMessage } from "../../errors.ts";
-import { shortenTrajectory, toEpisodeRow } from "../../rollout/episode_row.ts";
+import { shortenTrajectory, toEpisodeRow } from "../../rollout/episode/episode_row.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
 
-/** The file of a rollout of a client, with one trajectory per line, as `paddock rollout --out` writes it. */
+/** The file of a rollout of a client, with a trajectory per line, as `paddock rollout --out` writes it. */
 export class SavedRollout implements Disposable {
   readonly #file: Deno.FsFile;
 
@@ -11,7 +11,7 @@ export class SavedRollout implements Disposable {
     this.#file = file;
   }
 
-  /** Creates a file in a folder. Its name has the time and a random part. */
+  /** Creates a file in a folder. The file's name has the time and a random part. */
   static async create(folder: string, now: Date = new Date()): Promise<SavedRollout> {
     const time = now.toISOString().slice(0, 19).replaceAll(":", "-");
     const path = join(folder, `${time}-${crypto.randomUUID().slice(0, 8)}.jsonl`);
@@ -21,7 +21,7 @@ export class SavedRollout implements Disposable {
   /**
    * Appends an episode.
    *
-   * @throws {Error} if it cannot be written, for example on a full disk.
+   * @throws {Error} if the episode cannot be written, for example on a full disk.
    */
   async write(trajectory: Trajectory): Promise<void> {
     const line = `${toEpisodeRow(trajectory, { shorten: shortenTrajectory })}\n`;

@@ -12,7 +12,7 @@ export interface IdleTimerOptions {
   /**
    * The clocks, by which the period without use is measured.
    *
-   * @default those of the host
+   * @default the host's
    */
   readonly clock?: Clock | undefined;
 }

@@ -11,7 +11,7 @@ import type { SessionFactory } from "./session_factory.ts";
 import type { SessionSlots } from "./session_slots.ts";
 import type { SharedSessions } from "./shared_sessions.ts";
 
-/** Settings of a copy, which are those of its parent. */
+/** Settings of a copy, which come from its parent. */
 export interface CopySettings extends
   Pick<
     LiveSessionOptions,

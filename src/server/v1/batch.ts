@@ -36,7 +36,7 @@ const batch = createRoute({
 type Item = z.output<typeof batchRequestSchema>["items"][number];
 type Outcome = z.output<typeof batchOutcomeSchema>;
 
-/** Adds the route for many programs in one request. Programs of one session run in the order of the batch. */
+/** Adds the route for many programs in a request. Programs of a session run in the order of the batch. */
 export function addBatchRoutes(app: Api, sessions: SessionService): void {
   app.openapi(batch, async (c) => {
     const run = new BatchRun(sessions, c.get("owner"));
@@ -44,12 +44,12 @@ export function addBatchRoutes(app: Api, sessions: SessionService): void {
   });
 }
 
-/** One batch and its shared output budget. */
+/** A batch and the shared output budget. */
 class BatchRun {
   readonly #sessions: SessionService;
   readonly #owner: string;
   #characters = 0;
-  /** Set after a wait for a session timed out: the other items would wait as long, one after the other. */
+  /** Set after a wait for a session timed out: the other items would wait as long, in turn. */
   #full: Outcome | undefined;
 
   constructor(sessions: SessionService, owner: string) {
@@ -102,7 +102,7 @@ function outputCharacters(
     displayCharacters(shown);
 }
 
-/** Outcome of the programs after those whose output was too large. A batch can have thousands of them. */
+/** Outcome of the programs after programs with too large output. A batch can have thousands of them. */
 const TOO_LARGE = failed(
   new ServerError(
     "too_large",

@@ -141,7 +141,7 @@ const end = createRoute({
   responses: { 204: { description: "Done" }, ...failures("not_found") },
 });
 
-/** Adds the routes of envs: create, list, get, reset, step, stream a step, answer its questions, end. */
+/** Adds the routes of envs: create, list, get, reset, step, stream a step, answer the questions, end. */
 export function addEnvRoutes(app: Api, envs: EnvService): void {
   app.openapi(create, (c) => {
     const env = envs.create(toEnvConfig(c.req.valid("json")), c.get("owner"));
@@ -214,7 +214,7 @@ const batch = createRoute({
   },
 });
 
-/** Adds the route that steps many envs in one request. Steps of one env run in the order of the batch. */
+/** Adds the route that steps many envs in a request. Steps of an env run in the order of the batch. */
 export function addEnvBatchRoutes(app: Api, envs: EnvService): void {
   app.openapi(batch, async (c) => {
     const owner = c.get("owner");

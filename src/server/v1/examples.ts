@@ -1,5 +1,5 @@
 /**
- * Examples of requests and responses of `/v1`. `/openapi.json` shows them; a test checks each with its schema.
+ * Examples of requests and responses of `/v1`. `/openapi.json` shows them; a test checks each with the schema.
  *
  * @module
  */
@@ -75,7 +75,7 @@ export const FILE_LIST = {
   ],
   total: 2,
 };
-/** Example of files: a text of one line. */
+/** Example of files: a text of a single line. */
 export const FILES = { files: { "data.txt": "MSAyIDMK" } };
 
 /** Example of a graded conversation. */
@@ -117,7 +117,7 @@ export const STEP_RESULT = {
   toolResults: [],
 };
 
-/** Example of a streamed step whose code asks. */
+/** Example of a streamed step with code that asks. */
 export const STEP_EVENTS = [
   `event: call\ndata: {"callId":"call_1","name":"llm_query","arguments":{"prompt":"6 times 7?","number":1,"turn":1}}\n\n`,
   `event: step\ndata: ${JSON.stringify(STEP_RESULT)}\n\n`,
@@ -148,3 +148,18 @@ export const ROLLOUT_EVENTS = [
   `event: start\ndata: ${JSON.stringify({ id: ID })}\n\n`,
   `event: end\ndata: {"episodes":8,"stopped":false}\n\n`,
 ].join("");
+
+/** A family of procedural tasks. */
+export const FAMILY = {
+  env: "paddock/graph-paths",
+  about: "the shortest path between two nodes of a directed graph with lengths",
+  kind: "reply",
+  version: 1,
+} as const;
+
+/** A task of a family. */
+export const FAMILY_TASK = {
+  id: "paddock/graph-paths:1:3:train:0:0",
+  query: "A directed graph has these edges, with their lengths in parentheses: …",
+  fields: { family: "graph-paths", version: 1, difficulty: 3, seed: 1234 },
+};

@@ -45,7 +45,7 @@ const stream = createRoute({
   },
 });
 
-/** Adds the routes that run one program. */
+/** Adds the routes that run a program. */
 export function addExecRoutes(app: Api, sessions: SessionService): void {
   app.openapi(exec, async (c) => {
     const request = c.req.valid("json");

@@ -131,7 +131,7 @@ export function addFileRoutes(app: Api, sessions: SessionService): void {
   });
 }
 
-/** Returns an entry as JSON. The guest can set its time to one that is no date. */
+/** Returns an entry as JSON. The guest can set a time that is no date. */
 function toFileInfo({ path, type, bytes, writtenNs }: FolderEntry): z.output<typeof fileInfoSchema> {
   const modified = new Date(writtenNs / 1e6);
   const isDate = !Number.isNaN(modified.getTime());

@@ -10,7 +10,7 @@ import { MAX_KEPT_RESPONSES } from "../limits.ts";
 import { type Api, failures, isStreamPath } from "./route.ts";
 
 const HEADER = "x-request-id";
-/** Memory of a kept response beside its body. */
+/** Memory of a kept response beside the body. */
 const ENTRY_BYTES = 2048;
 
 interface Entry {
@@ -32,8 +32,8 @@ interface StoredResponse {
 
 /**
  * Gives a repeated request with the same `X-Request-ID` the first response, and runs nothing twice. A request with an
- * id continues when its client disconnects, since the client may retry, until it is cancelled. Server errors are not
- * stored. When an owner has too many responses, its oldest are evicted, and never those of another owner.
+ * id continues when the client disconnects, since the client may retry, until cancelled. Server errors are not stored.
+ * When an owner has too many responses, the owner's oldest are evicted, and never responses of another owner.
  */
 export class IdempotencyCache {
   readonly #byOwner = new Map<string, Map<string, Entry>>();
@@ -97,7 +97,7 @@ export class IdempotencyCache {
     return entries;
   }
 
-  /** Keeps a response once it is there, unless it is an error of the server or too large. */
+  /** Keeps a response on arrival, except an error of the server or a too large response. */
   async #keep(owner: string, key: string, entry: Entry): Promise<void> {
     try {
       const { status, body } = await entry.response;
@@ -105,7 +105,7 @@ export class IdempotencyCache {
       this.#takeEvicting(owner, () => entry.memory.resize(ENTRY_BYTES + body.length));
       entry.isComplete = true;
     } catch {
-      this.#drop(owner, key); // the request failed, or there is no memory for its response
+      this.#drop(owner, key); // the request failed, or there is no memory for the response
     }
   }
 

@@ -1,6 +1,6 @@
 import { createRoute } from "@hono/zod-openapi";
 import * as z from "zod";
-import { shortenInteraction, shortenTrajectory, toEpisodeRow } from "../../rollout/episode_row.ts";
+import { shortenInteraction, shortenTrajectory, toEpisodeRow } from "../../rollout/episode/episode_row.ts";
 import {
   type InteractionResult,
   parseInteraction,
@@ -209,7 +209,9 @@ function toEvent(item: StreamedRollout): string {
   return `event: ${item.kind}\ndata: {"group":${group},${episodeMember(item.trajectory)}}\n\n`;
 }
 
-/** Returns the row of an episode for a trainer if it has tokens; else its trajectory, as that of a failed episode. */
+/**
+ * Returns the row of an episode for a trainer if the episode has tokens; else the trajectory, as for a failed episode.
+ */
 function episodeMember(trajectory: Trajectory): string {
   if (trajectory.tokens?.promptLength === undefined) {
     return `"trajectory":${toEpisodeRow(trajectory, { shorten: shortenTrajectory })}`;

@@ -32,8 +32,8 @@ export function optionalJsonBody<Schema extends z.ZodType>(
 }
 
 /**
- * Middleware of a route whose body has tasks: large integers of the body become text, as in a file of tasks. Otherwise
- * `JSON.parse` would round them before a grader compares them.
+ * Middleware of a route with tasks in the body: large integers of the body become text, as in a file of tasks.
+ * Otherwise `JSON.parse` would round them before a grader compares them.
  */
 export const keepTaskNumbers: MiddlewareHandler<AppEnv> = async (c, next) => {
   const text = await c.req.text();
@@ -42,8 +42,8 @@ export const keepTaskNumbers: MiddlewareHandler<AppEnv> = async (c, next) => {
 };
 
 /**
- * Middleware of a route whose body has values for Python: an integer that a number cannot hold becomes a bigint. A number
- * that neither holds is an error, as `JSON.parse` would make it infinite, and `JSON.stringify` null.
+ * Middleware of a route with values for Python in the body: an integer that a number cannot hold becomes a bigint. A
+ * number that neither holds is an error, as `JSON.parse` would make the number infinite, and `JSON.stringify` null.
  */
 export const keepIntegers: MiddlewareHandler<AppEnv> = async (c, next) => {
   const text = await c.req.text();

@@ -12,6 +12,7 @@ import { addBatchRoutes } from "./batch.ts";
 import { addCheckpointRoutes } from "./checkpoints.ts";
 import { addEnvBatchRoutes, addEnvRoutes } from "./envs.ts";
 import { addExecRoutes } from "./exec.ts";
+import { addFamilyRoutes } from "./families.ts";
 import { addFileRoutes } from "./files.ts";
 import { addGradeRoutes } from "./grade.ts";
 import { addRequestRoutes, IdempotencyCache } from "./idempotency.ts";
@@ -54,6 +55,7 @@ export function addV1Routes(app: Api, parts: V1Parts): void {
   if (envs) {
     addEnvRoutes(app, envs);
     addEnvBatchRoutes(app, envs);
+    addFamilyRoutes(app);
   }
   if (rollouts) addRolloutRoutes(app, rollouts);
 }

@@ -206,7 +206,7 @@ export async function findSession(sessions: SessionService, c: AppContext): Prom
   return await sessions.locate(c.req.param("id") ?? "", c.get("owner"));
 }
 
-/** Returns the metadata of a query, which is encoded as a query of its own, as E2B's clients send it. */
+/** Returns the metadata of a query, which is encoded as a query of its own by E2B's clients. */
 function parseMetadataQuery(text: string): Record<string, string> {
   const metadata = new Map<string, string>();
   for (const [key, value] of new URLSearchParams(text)) {
@@ -226,7 +226,7 @@ export function toExecBody({ files, ...result }: ExecResult): z.output<typeof ex
   return files === undefined ? body : { ...body, files: toBase64Files(files) };
 }
 
-/** Returns a call as JSON, whose arguments have all digits of their integers. */
+/** Returns a call as JSON; integers of the arguments keep all digits. */
 function toCallBody(call: WaitingCall): z.output<typeof callEventSchema> {
   return { ...call, arguments: withRawIntegers(call.arguments) as Record<string, unknown> };
 }

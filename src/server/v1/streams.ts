@@ -91,7 +91,7 @@ export function callChannel(body: BodyWriter, memory: Account): CallChannel {
   };
 }
 
-/** Returns an event with its data. */
+/** Returns an event with the data. */
 export function event(name: string, value: unknown): string {
   return `event: ${name}\ndata: ${JSON.stringify(value)}\n\n`;
 }

@@ -1,5 +1,5 @@
 import { errorMessage } from "../../errors.ts";
-import { exactJson, exactText, parseExact } from "./python_numbers.ts";
+import { exactJson, exactText, parseExact } from "./python/python_numbers.ts";
 import { JsonScanError, parseJson } from "./json_scan.ts";
 import { MAX_PARSED_CALLS, type ParsedCall, UNNAMED } from "./tool_call_parser.ts";
 

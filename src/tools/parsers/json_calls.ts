@@ -23,7 +23,7 @@ const REGIONS = { open: /(?!)/, bare: /^(?:\{|```)/ };
  * An entry of `tools` without a tool name gives an error that the model reads.
  */
 export function jsonCalls(options: RegistryStyleOptions = {}): ToolCallParser {
-  requireKnownOptions("call jsonCalls", options, OPTIONS);
+  requireKnownOptions("call jsonCalls", options, { errorKeyFails: true });
   return { parse, ...registryStyle(options) };
 }
 
@@ -72,8 +72,3 @@ function call(entry: unknown): ParsedCall {
   const read = typeof args === "string" ? parseArguments(args) : toArguments(args);
   return { name: tool.trim(), ...read, ...callId };
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof RegistryStyleOptions, true>> = {
-  errorKeyFails: true,
-};

@@ -3,7 +3,7 @@ import { invalidCall, parseArguments } from "./call_arguments.ts";
 import { agenticFaultMessage } from "./fault_messages.ts";
 import { readTextCalls } from "./text_calls.ts";
 import { nativeCalls, renderByCallId } from "./openai_calls.ts";
-import { PythonLiteralError, PythonReader } from "./python_literals.ts";
+import { PythonLiteralError, PythonReader } from "./python/python_literals.ts";
 import {
   MAX_PARSED_CALLS,
   type ParsedCall,

@@ -42,7 +42,7 @@ interface Tag extends ParsedCall {
  * tokens cut the message off. A separate message answers each call.
  */
 export function tagCalls(options: TagCallsOptions = {}): ToolCallParser {
-  requireKnownOptions("call tagCalls", options, OPTIONS);
+  requireKnownOptions("call tagCalls", options, { faultText: true });
   const { faultText = simpleFaultMessage } = options;
   return {
     parse,
@@ -124,8 +124,3 @@ function answerMessage({ name, ok, text, parts }: ToolResponse, role: string): M
   if (parts === undefined) return { role, content: head + text };
   return { role, content: [{ type: "text", text: head }, ...parts] };
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof TagCallsOptions, true>> = {
-  faultText: true,
-};

@@ -26,7 +26,7 @@ const ATTRIBUTE = /(name|tag)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
  * the model reads.
  */
 export function xmlCalls(options: RegistryStyleOptions = {}): ToolCallParser {
-  requireKnownOptions("call xmlCalls", options, OPTIONS);
+  requireKnownOptions("call xmlCalls", options, { errorKeyFails: true });
   return { parse, ...registryStyle(options) };
 }
 
@@ -78,8 +78,3 @@ function closingIndex(text: string, body: number): number {
   }
   return text.indexOf(CLOSE, body);
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof RegistryStyleOptions, true>> = {
-  errorKeyFails: true,
-};

@@ -48,7 +48,12 @@ export class IsolateCodeBlock implements Transform {
    * 0.
    */
   constructor(options: IsolateCodeBlockOptions) {
-    requireKnownOptions("create IsolateCodeBlock", options, OPTIONS);
+    requireKnownOptions("create IsolateCodeBlock", options, {
+      rewardWrongFormat: true,
+      maxRequeries: true,
+      tasks: true,
+      agent: true,
+    });
     const { agent, rewardWrongFormat, maxRequeries = 3 } = options;
     const parser = REPLY_PARSERS[agent.outputParser];
     if (parser === undefined) {
@@ -130,11 +135,3 @@ function replyText(action: Action): string {
   const last = lastReply(action);
   return last === undefined ? action.text?.response ?? "" : messageText(last);
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof IsolateCodeBlockOptions, true>> = {
-  rewardWrongFormat: true,
-  maxRequeries: true,
-  tasks: true,
-  agent: true,
-};

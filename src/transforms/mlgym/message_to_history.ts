@@ -27,7 +27,7 @@ export class MessageToHistory implements Transform {
    * @throws {RangeError} when `lastObservations` is not an integer of at least 1.
    */
   constructor(options: MessageToHistoryOptions = {}) {
-    requireKnownOptions("create MessageToHistory", options, OPTIONS);
+    requireKnownOptions("create MessageToHistory", options, { lastObservations: true });
     const { lastObservations = Infinity } = options;
     if (lastObservations !== Infinity && (!Number.isInteger(lastObservations) || lastObservations < 1)) {
       throw new RangeError(
@@ -81,8 +81,3 @@ function userMessage(observation: Observation): { role: string; content: string 
 function countLines(text: string): number {
   return text === "" ? 0 : text.replace(/\n$/, "").split("\n").length;
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof MessageToHistoryOptions, true>> = {
-  lastObservations: true,
-};

@@ -38,7 +38,7 @@ export class MLGymRewardAssignment implements Transform {
    * @throws {RangeError} when `rewardAt` is unknown.
    */
   constructor(options: MLGymRewardAssignmentOptions = {}) {
-    requireKnownOptions("create MLGymRewardAssignment", options, OPTIONS);
+    requireKnownOptions("create MLGymRewardAssignment", options, { rewardAt: true });
     const { rewardAt = "end" } = options;
     if (!REWARD_AT.includes(rewardAt)) {
       throw new RangeError(
@@ -116,8 +116,3 @@ function reasonOf(evaluation: WorkspaceEvaluation | undefined): string {
   if (outcome.status === "scored") return "the evaluation has no number for the metric";
   return outcome.status === "malformed" ? "the evaluation gave no metrics" : outcome.message;
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof MLGymRewardAssignmentOptions, true>> = {
-  rewardAt: true,
-};

@@ -29,7 +29,7 @@ export class TaskSampler implements Transform {
    * @throws {RangeError} when there is no task.
    */
   constructor(options: TaskSamplerOptions) {
-    requireKnownOptions("create TaskSampler", options, OPTIONS);
+    requireKnownOptions("create TaskSampler", options, { tasks: true, seed: true });
     const { tasks, seed = randomSeed() } = options;
     if (tasks.length === 0) {
       throw new RangeError("Cannot sample tasks as there must be at least one: found none");
@@ -59,9 +59,3 @@ export class TaskSampler implements Transform {
 function withTaskName<T extends Observation>(observation: T, { task: { fields } }: TransformContext): T {
   return addToMLGymRecord(observation, { task: String(fields?.workspace) });
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof TaskSamplerOptions, true>> = {
-  tasks: true,
-  seed: true,
-};

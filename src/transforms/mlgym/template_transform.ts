@@ -34,7 +34,11 @@ export class TemplateTransform implements Transform {
    * @throws {RangeError} when there is no template with the name.
    */
   constructor(options: TemplateTransformOptions) {
-    requireKnownOptions("create TemplateTransform", options, OPTIONS);
+    requireKnownOptions("create TemplateTransform", options, {
+      tokenizer: true,
+      chatTemplateName: true,
+      rendersText: true,
+    });
     const { tokenizer, chatTemplateName: family, rendersText = true } = options;
     if (!rendersText) return;
     if (tokenizer === undefined) throw new TypeError("Cannot apply chat template without a tokenizer.");
@@ -97,10 +101,3 @@ export class TemplateTransform implements Transform {
     return tokens?.response === undefined ? "" : this.#format?.tokenizer?.decode(tokens.response) ?? "";
   }
 }
-
-/** Names of the options. */
-const OPTIONS: Readonly<Record<keyof TemplateTransformOptions, true>> = {
-  tokenizer: true,
-  chatTemplateName: true,
-  rendersText: true,
-};

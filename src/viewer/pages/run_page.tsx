@@ -105,9 +105,9 @@ const Figures: FC<RunPageProps> = ({ run: { file }, query, details }) => {
         <Figure name="Size" value={formatBytes(file.size)} />
       </dl>
       <p class="note">
-        {`The mean reward is that of the groups' means${
+        {`The mean reward is the mean of the groups' means${
           hasInterval
-            ? `; its interval is 95 %, over ${formatNumber(reward.count)} groups (${
+            ? `; the interval is 95 %, over ${formatNumber(reward.count)} groups (${
               reward.method === "bootstrap" ? "bootstrap" : "normal approximation"
             })`
             : ""

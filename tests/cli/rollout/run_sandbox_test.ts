@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { isHangupIgnored } from "../../../src/cli/hangup.ts";
+import { isHangupIgnored } from "../../../src/cli/process/hangup.ts";
 import { completion, FakeServer } from "../../policy/fake_server.ts";
 import { runPaddock, spawnPaddock, startPaddock } from "../run_paddock.ts";
 

@@ -109,6 +109,17 @@ Deno.test("paddock rollout --train-out writes the tokens that a server sampled, 
     const again = await runPaddock([...common, ...train, "--resume"]);
     assertEquals(again.code, 0);
     assertEquals(server.seen.length, 2, "what is there is not played again");
+    const [start, end, ...others] = model.added_tokens;
+    const swapped = [{ ...end, id: start?.id }, { ...start, id: end?.id }, ...others];
+    await Deno.mkdir(`${folder}/other`);
+    await Deno.writeTextFile(
+      `${folder}/other/tokenizer.json`,
+      JSON.stringify({ ...model, added_tokens: swapped }),
+    );
+    await Deno.writeTextFile(`${folder}/other/tokenizer_config.json`, JSON.stringify(config));
+    const other = await runPaddock([...common, ...train, "--tokenizer", `${folder}/other`, "--resume"]);
+    assertEquals([other.code, server.seen.length], [2, 2]);
+    assertStringIncludes(other.stderr, "its tokens must be those of tokenizer");
     const out = ["--out", `${folder}/o.jsonl`];
     const both = await runPaddock([...common, ...train, ...out, "--resume"]);
     assertEquals([both.code, server.seen.length], [0, 4], "what one file lacks is played for it");

@@ -1,9 +1,10 @@
-import { assert, assertEquals } from "@std/assert";
-import { graderManifest, guestManifest } from "../../../scripts/guest_manifest.ts";
-import { SHELL_FILES, SUPERVISOR_FILES, WORKER_FILES } from "../../../src/sandbox/image/guest_manifest.ts";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { graderManifest, guestManifest, shellSources } from "../../../scripts/guest_manifest.ts";
+import { SUPERVISOR_FILES, WORKER_FILES } from "../../../src/sandbox/image/guest_manifest.ts";
 
 const GRADER_MANIFEST = new URL("../../../src/rewards/worker/grader_files.ts", import.meta.url);
 const MANIFEST = new URL("../../../src/sandbox/image/guest_manifest.ts", import.meta.url);
+const SHELL_BUILD = new URL("../../../src/sandbox/image/shell/", import.meta.url);
 
 Deno.test("the guest manifest lists all imports of the guest's files", async () => {
   const current = await Deno.readTextFile(MANIFEST);
@@ -12,6 +13,19 @@ Deno.test("the guest manifest lists all imports of the guest's files", async () 
     guestManifest(),
     "run 'deno task guest-manifest' after a change of the guest's imports",
   );
+});
+
+Deno.test("the sources of the shell are all that its bundles are made from, with all changes of the engine", async () => {
+  const current = await Deno.readTextFile(new URL("shell_sources.ts", SHELL_BUILD));
+  assertEquals(
+    current,
+    shellSources(),
+    "run 'deno task guest-manifest' after a change of the shell's imports",
+  );
+  for await (const { name } of Deno.readDir(SHELL_BUILD)) {
+    if (!name.endsWith(".ts") || name === "shell_sources.ts") continue;
+    assertStringIncludes(current, `from "./${name}" with`);
+  }
 });
 
 Deno.test("the manifest of the grader worker lists all imports of the graders that run there", async () => {
@@ -24,7 +38,7 @@ Deno.test("the manifest of the grader worker lists all imports of the graders th
 });
 
 Deno.test("the guest manifest lists each file after its imports", () => {
-  for (const files of [SUPERVISOR_FILES, { ...WORKER_FILES, ...SHELL_FILES }]) {
+  for (const files of [SUPERVISOR_FILES, WORKER_FILES]) {
     const names = Object.keys(files);
     for (const [at, source] of Object.values(files).entries()) {
       for (const [, name = ""] of source.matchAll(/^import (?!type)[^"]*"\.[^"]*\/(\w+)\.ts"/gm)) {

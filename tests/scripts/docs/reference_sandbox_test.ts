@@ -23,6 +23,18 @@ Deno.test("referencePages() describes each command, each route and the keys of f
     pages["reference/rows"] ?? "",
     "\n| `loss_mask` | array of `0` or `1` | Required. For each",
   );
+  const facts = pages["reference/facts"] ?? "";
+  for (
+    const row of [
+      "\n| `timeout` | `error` | The code exceeded the timeout",
+      "\n| `timeout` | `deadline`, `error` | The command exceeded a time limit. |",
+      "\n| `busy` | 429 | All sessions are in use |",
+      "\n| `CheckpointErrorCode` | Why a checkpoint was not made",
+      "\n| `MAX_BATCH_ITEMS` | 4,096 | Items of a batch",
+      "\n| `bodyBytes` | 32 MiB | Bytes of a body. |",
+      "\n| `process_open_fds` | gauge | ",
+    ]
+  ) assertStringIncludes(facts, row);
   assertStringIncludes(http, "Errors: 400 `malformed`, 401 `unauthorized`,");
   for (const [name, text] of Object.entries(pages)) assertEquals(text.includes(". ."), false, name);
 });

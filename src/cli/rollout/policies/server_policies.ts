@@ -11,7 +11,7 @@ import type { Policy } from "../../../policy/policy.ts";
 import { sglangPolicy } from "../../../policy/sglang.ts";
 import { UsageError } from "../../cli_errors.ts";
 import { currentIo } from "../../io.ts";
-import { describeProxy } from "../../proxy.ts";
+import { describeProxy } from "../../process/proxy.ts";
 import type { WatchedServerOptions } from "../server_watch.ts";
 
 /** Options of sampling that a model server gets. */

@@ -34,7 +34,7 @@ export function toShellSource({ contents }: CommandFile): string {
 }
 
 /**
- * Classifies a command file as MLGym does. A file that begins with `#!` is a program, called by its name without the
+ * Classifies a command file as MLGym does. A file that begins with `#!` is a program, called by the name without the
  * extension. A `.sh` file defines functions. A file whose name begins with `_` is a helper of the others.
  *
  * @throws {SyntaxError} if the file is none of these.
@@ -48,12 +48,12 @@ export function toCommandFile(name: string, contents: string): CommandFile {
   );
 }
 
-/** Returns the command name of a program: its file name without the extension. */
+/** Returns the command name of a program: the file name without the extension. */
 export function commandNameOf({ name }: CommandFile): string {
   return name.replace(/(?<=.)\.[^.]*$/, "");
 }
 
-/** Python module behind the agent's commands. Every session of a workspace has it imported. */
+/** Python module behind the agent's commands. Every session of a workspace has imported the module. */
 export const COMMANDS_PRELOAD: Preload = {
   module: "paddock_commands",
   source: [lint, textFile, editor, search, main].join("\n\n"),

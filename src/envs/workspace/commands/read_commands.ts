@@ -14,10 +14,10 @@ const docsSchema = z.looseObject({
   arguments: z.record(text, argumentSchema).nullish(),
 });
 
-/** Command as its file describes it. */
+/** Command as described by the file. */
 export interface AgentCommand {
   readonly name: string;
-  /** Description, if the file has one. A template that may use shell variables. */
+  /** Description, if the file has a description. A template that may use shell variables. */
   readonly docstring?: string | undefined;
   readonly signature: string;
   /** Line that ends the text of a multi-line command. */
@@ -29,8 +29,8 @@ const TAG = /^#\s*@yaml\s*$/;
 const FUNCTION = /^(?:function\s+)?([A-Za-z_][\w-]*)\s*\(\)\s*\{/;
 
 /**
- * Reads the commands of files: functions whose name does not begin with `_`, and programs that have a description.
- * A comment that begins with `# @yaml` describes the next function, or the program that contains it.
+ * Reads the commands of files: functions with a name that does not begin with `_`, and programs that have a
+ * description. A comment that begins with `# @yaml` describes the next function, or the program that contains it.
  *
  * @throws {SyntaxError} if a description is invalid.
  */
@@ -107,7 +107,7 @@ function fault({ name }: CommandFile, needed: string, found: string, options?: E
   return new SyntaxError(`Cannot read command file '${name}' as ${needed}: ${found}`, options);
 }
 
-/** Style of the command docs: `detailed` with arguments, `plain` with one line per command. */
+/** Style of the command docs: `detailed` with arguments, `plain` with a line for each command. */
 export type CommandDocsStyle = "detailed" | "plain";
 
 /**
@@ -124,7 +124,7 @@ export function describeCommands(
   return commands.map((command) => describe(command, fillDocstring(command, variables))).join("");
 }
 
-/** Returns the line that ends the text of a command, for each command that has one. */
+/** Returns the line that ends the text of a command, for each command with such a line. */
 export function endNamesOf(commands: readonly AgentCommand[]): Record<string, string> {
   const ends = commands.flatMap(({ name, endName }) => endName === undefined ? [] : [[name, endName]]);
   return Object.fromEntries(ends);

@@ -4,11 +4,12 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 const PROJECT_MARKERS = [".git", "deno.json", "pyproject.toml"];
 
 /**
- * Finds the files that a YAML file names: first in its own folder, then in each parent folder up to its checkout.
+ * Finds the files that a YAML file names: first in the folder of the YAML file, then in each parent folder up to the
+ * checkout.
  *
  * The checkout is the parent of the folder `configs` that contains the file, or else the nearest folder with a `.git`,
- * a `deno.json` or a `pyproject.toml`, or else the file's own folder. Files outside of it are never found, also not
- * through links.
+ * a `deno.json` or a `pyproject.toml`, or else the file's own folder. Files outside of the checkout are never found,
+ * also not through links.
  */
 export class CheckoutPaths {
   readonly #folders: readonly string[];
@@ -29,7 +30,7 @@ export class CheckoutPaths {
     return new CheckoutPaths(folders.slice(0, folders.indexOf(root) + 1), root);
   }
 
-  /** Resolves a relative path to an absolute one without links; `undefined` if no readable file exists. */
+  /** Resolves a relative path to an absolute path without links; `undefined` if no readable file exists. */
   async find(path: string): Promise<string | undefined> {
     for (const folder of this.#folders) {
       const found = await realPath(join(folder, path));
@@ -39,7 +40,7 @@ export class CheckoutPaths {
   }
 }
 
-/** True if a path is the folder itself or inside it. */
+/** True if a path is the folder itself or inside the folder. */
 function isInside(folder: string, path: string): boolean {
   const relativePath = relative(folder, path);
   return relativePath === "" || (relativePath.split("/")[0] !== ".." && !relativePath.startsWith("/"));

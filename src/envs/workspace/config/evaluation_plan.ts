@@ -10,7 +10,7 @@ export interface PlanParts {
   readonly secret: readonly WorkspaceFile[];
   readonly data: readonly WorkspaceFile[];
   readonly readOnly: readonly string[];
-  /** Finds a file that the YAML names. If it is missing, it records a fault and returns the path as given. */
+  /** Finds a file that the YAML names. Records a fault for a missing file and returns the path as given. */
   readonly find: (path: string, key: readonly PropertyKey[]) => Promise<string>;
 }
 
@@ -71,7 +71,7 @@ async function scriptPlan(yaml: TaskYaml, parts: PlanParts): Promise<PlanSource>
   };
 }
 
-/** Returns the YAML's extra files, each at its path relative to the script. */
+/** Returns the YAML's extra files, each at the path relative to the script. */
 async function extraFiles(
   { evaluation }: TaskYaml,
   folder: string,

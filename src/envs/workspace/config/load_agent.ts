@@ -33,10 +33,11 @@ const demonstrationSchema = z.looseObject({
 });
 
 /**
- * Reads an agent from a YAML file with MLGym's keys. Without a path, it returns Paddock's own agent.
+ * Reads an agent from a YAML file with MLGym's keys. Without a path, returns Paddock's own agent.
  *
  * @throws {Deno.errors.NotFound} if the file does not exist.
- * @throws {SyntaxError} if it is not a valid agent, or names a missing file; the message has the file and the line.
+ * @throws {SyntaxError} if the file is not a valid agent, or names a missing file; the message has the file and the
+ * line.
  */
 export async function loadAgentConfig(path?: string): Promise<AgentConfig> {
   if (path === undefined) return defaultAgent();
@@ -112,7 +113,7 @@ async function readNamed(
   }
 }
 
-/** Reads the chat of an MLGym trajectory, without its system messages. */
+/** Reads the chat of an MLGym trajectory, without system messages. */
 async function readDemonstration(agent: AgentFile, named: string, index: number): Promise<History> {
   const key = ["demonstrations", index];
   const text = await readNamed(agent, named, key);
@@ -129,7 +130,7 @@ async function readDemonstration(agent: AgentFile, named: string, index: number)
 
 /**
  * Returns the commands of the files that the YAML names, with Paddock's `validate` and `submit` if none of them can
- * submit. If the YAML names no command files, it returns all of Paddock's commands.
+ * submit. If the YAML names no command files, all of Paddock's commands are returned.
  */
 async function commandsOf(agent: AgentFile, { tools }: AgentYaml): Promise<CommandTools> {
   const variables = tools?.env_variables ?? DEFAULT_VARIABLES;

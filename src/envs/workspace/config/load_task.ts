@@ -11,16 +11,16 @@ import { formatTemplate } from "./template.ts";
 import { YamlFile } from "./yaml_file.ts";
 
 /**
- * Reads a task: a YAML file with MLGym's or Paddock's keys, a folder with a `task.yaml`, or the short name of one of
- * these, such as `blotto`: `configs/tasks/blotto.yaml` or `examples/workspace/blotto` of the current folder, as the
- * checkouts of MLGym and Paddock have them.
+ * Reads a task: a YAML file with MLGym's or Paddock's keys, a folder with a `task.yaml`, or a short name, such as
+ * `blotto`: `configs/tasks/blotto.yaml` or `examples/workspace/blotto` of the current folder, as the checkouts of
+ * MLGym and Paddock have them.
  *
- * Files are searched in the YAML's folder, then in its parent folders up to its checkout. A task that names a missing
- * file, or needs something that a sandbox lacks, still loads. Its `faults` say why it cannot be played, and
- * {@linkcode requirePlayable} throws the first of them.
+ * Files are searched in the YAML's folder, then in the parent folders up to the checkout. A task that names a missing
+ * file, or needs something that a sandbox lacks, still loads. The task's `faults` say why the task cannot be played,
+ * and {@linkcode requirePlayable} throws the first fault.
  *
  * @throws {Deno.errors.NotFound} if the file does not exist.
- * @throws {SyntaxError} if it is not a valid task; the message has the file and the line.
+ * @throws {SyntaxError} if the file is not a valid task; the message has the file and the line.
  */
 export async function loadWorkspaceTask(path: string): Promise<WorkspaceTask> {
   const task = await TaskFile.read(path);
@@ -88,7 +88,7 @@ function readOnlyOf(task: TaskFile, starter: readonly WorkspaceFile[]): string[]
   return starter.filter((each) => isNamed(each, named)).map((each) => each.path);
 }
 
-/** True if one of the names is the file's path in the workspace, a folder of it, or the end of its host path. */
+/** True if a name is the file's path in the workspace, a folder of that path, or the end of the host path. */
 function isNamed({ path, hostPath }: WorkspaceFile, names: readonly string[]): boolean {
   return names.some((name) => {
     const plain = name.replace(/^\.\//, "").replace(/\/$/, "");
@@ -106,7 +106,7 @@ async function dataOf(task: TaskFile, datasets: readonly DatasetYaml[]): Promise
   return await Promise.all(found.map(({ path }) => dataFile(path)));
 }
 
-/** Maps a folder named `data` to the workspace's `data`, and anything else to a path inside it. */
+/** Maps a folder named `data` to the workspace's `data`, and anything else to a path inside `data`. */
 async function dataFile(hostPath: string): Promise<WorkspaceFile> {
   const name = basename(hostPath);
   const isDataFolder = name === "data" && (await Deno.stat(hostPath)).isDirectory;
@@ -157,8 +157,8 @@ class TaskFile {
   /**
    * Reads a YAML file, or the `task.yaml` of a folder.
    *
-   * @throws {Deno.errors.NotFound} if it does not exist.
-   * @throws {SyntaxError} if it is not a valid task; the message has the line.
+   * @throws {Deno.errors.NotFound} if the file does not exist. @throws {SyntaxError} if the file is not a valid task;
+   * the message has the line.
    */
   static async read(path: string): Promise<TaskFile> {
     const found = await findTask(path);
@@ -166,7 +166,7 @@ class TaskFile {
     return new TaskFile(await YamlFile.read(yamlPath, "task"), await CheckoutPaths.of(yamlPath));
   }
 
-  /** Finds the file that a key names. If it is missing, it records a fault and returns the path as given. */
+  /** Finds the file that a key names. Records a fault for a missing file and returns the path as given. */
   async find(path: string, key: readonly PropertyKey[]): Promise<string> {
     const found = await this.#paths.find(path);
     if (found !== undefined) return found;
@@ -208,12 +208,12 @@ function isName(path: string): boolean {
   return /^\w[\w-]*$/.test(path);
 }
 
-/** Returns the path of a task that is named by its path or its short name. */
+/** Returns the path of a task that is named by path or by short name. */
 async function findTask(path: string): Promise<string> {
   for (const candidate of isName(path) ? [path, ...NAMED_TASKS.map((pathOf) => pathOf(path))] : []) {
     if (await Deno.stat(candidate).then(() => true, () => false)) return candidate;
   }
-  return path; // a missing file is reported when it is read
+  return path; // a missing file is reported by the later read
 }
 
 async function isFolder(path: string): Promise<boolean> {
@@ -237,7 +237,7 @@ const UNSUPPORTED: Readonly<Record<string, string>> = {
 };
 const KNOWN = ["PythonSubmissionTasks", "CSVSubmissionTasks", ...Object.keys(UNSUPPORTED)];
 
-/** Returns the reason why a task of this kind cannot be scored; `undefined` if it can. */
+/** Returns the reason why a task of this kind cannot be scored; `undefined` if such a task can be scored. */
 function findKindFault(yaml: TaskYaml): string | undefined {
   if (yaml.evaluation?.module) return undefined;
   const hasScript = yaml.evaluation_paths.length > 0;

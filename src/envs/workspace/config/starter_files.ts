@@ -5,7 +5,7 @@ import type { WorkspaceFile } from "../task.ts";
 const MAX_FILES = 10_000;
 
 /**
- * Lists a file, or a folder with all its contents, under its own name. Links are left out.
+ * Lists a file, or a folder with all contents, under the name of the file or folder. Links are left out.
  *
  * @throws {RangeError} if there are more than 10,000 files.
  */

@@ -3,7 +3,7 @@ import { pythonStr } from "../../../tools/python_repr.ts";
 /** Values that a template can use, by name. */
 export type TemplateValues = Readonly<Record<string, unknown>>;
 
-/** Text and a position in it. */
+/** Text and a position in the text. */
 interface Position {
   readonly text: string;
   readonly at: number;

@@ -2,11 +2,11 @@ import * as z from "zod";
 import { errorMessage } from "../../../errors.ts";
 import { parseYaml, type YamlText } from "../yaml_text.ts";
 
-/** Maximum size of a file, which bounds the cost of parsing it. */
+/** Maximum size of a file, which bounds the cost of parsing. */
 const MAX_BYTES = 4 * 1024 * 1024;
 const MAX_SHOWN = 60;
 
-/** A YAML file as it was read. */
+/** A YAML file as read. */
 export class YamlFile {
   /** As it was given. */
   readonly path: string;
@@ -26,7 +26,7 @@ export class YamlFile {
    * Reads a YAML file.
    *
    * @throws {Deno.errors.NotFound} when there is none.
-   * @throws {SyntaxError} when it is no YAML, with the line.
+   * @throws {SyntaxError} when the file is no YAML, with the line.
    */
   static async read(path: string, subject: string): Promise<YamlFile> {
     const text = await readText(path, subject);
@@ -39,9 +39,9 @@ export class YamlFile {
   }
 
   /**
-   * Its value as the schema has it.
+   * The value as the schema returns the value.
    *
-   * @throws {SyntaxError} when it has another shape, with the line of the first thing that is wrong.
+   * @throws {SyntaxError} when the value has another shape, with the line of the first thing that is wrong.
    */
   parse<Schema extends z.core.$ZodType>(schema: Schema): z.output<Schema> {
     const parsed = z.safeParse(schema, this.value);

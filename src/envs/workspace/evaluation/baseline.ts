@@ -5,7 +5,7 @@ import type { Scores, WorkspaceTask } from "../task.ts";
 /** Fixed seed, so that every episode is compared with the same baseline. */
 const SEED = 0;
 
-/** Baseline scores of a task: those in its YAML, or else those of its starter files. */
+/** Baseline scores of a task: the scores in its YAML, or else the scores of its starter files. */
 export class Baseline {
   readonly #task: WorkspaceTask;
   readonly #evaluator: Evaluator;

@@ -14,29 +14,32 @@ import { parseUntrustedJson } from "../../../json.ts";
 /** Options of {@linkcode WorkspaceEvaluator}. */
 export interface WorkspaceEvaluatorOptions {
   readonly plan: EvaluationPlan;
-  /** Pool of the sessions that run submissions. It must not be the episodes' pool. The evaluator does not dispose it. */
+  /**
+   * Pool of the sessions that run submissions. The pool must not be the episodes' pool. The evaluator does not dispose
+   * the pool.
+   */
   readonly pool: SessionPool;
   /**
    * Pool of the sessions that run the plan's script, with a profile that has `hostTools`, such as `evaluation`. Model
-   * code must never run in it. The evaluator does not dispose it.
+   * code must never run in these sessions. The evaluator does not dispose the pool.
    */
   readonly evaluationPool: SessionPool;
 }
 
 /**
- * Scores submissions in isolation: the plan's script runs in one process and the submission in another. Only calls and
- * plain data cross between them. Output never counts as a score, except the output of MLGym's scripts in their own
+ * Scores submissions in isolation: the plan's script and the submission run in two processes. Only calls and plain
+ * data cross between the two. Output never counts as a score, except the output of MLGym's scripts in their own
  * process.
  *
- * - `module`: the script's `evaluate(submission)` returns a dict of metrics. It can use `submission.files()`,
+ * - `module`: the script's `evaluate(submission)` returns a dict of metrics. The script can use `submission.files()`,
  *   `submission.read(path)` and `read_text(path)`, `submission.call("module.function", *args)` and
  *   `submission.map("module.function", [args, …])`, which makes many calls at once. A call that raises, or that
- *   returns anything but plain data, raises `SubmissionError` of `paddock_evaluation`, with its `kind`.
+ *   returns anything but plain data, raises `SubmissionError` of `paddock_evaluation`, with a `kind`.
  * - `csv-script`: the script gets the path as `--submission_file` and prints JSON.
  * - `python-script`: the script imports proxies of the submission's modules, whose functions run in the other process,
- *   and prints JSON. Without numpy, replacements of its `asarray` and `mean` are provided.
+ *   and prints JSON. Without numpy, replacements of numpy's `asarray` and `mean` are provided.
  *
- * A submission that ends its interpreter or exceeds its timeout fails, even if the script catches the error.
+ * A submission that ends the interpreter or exceeds the timeout fails, even if the script catches the error.
  */
 export class WorkspaceEvaluator implements Evaluator {
   readonly #plan: EvaluationPlan;
@@ -54,7 +57,7 @@ export class WorkspaceEvaluator implements Evaluator {
    * {@inheritDoc Evaluator.evaluate}
    *
    * The same seed gives the script the same randomness, for example the same opponent's moves. A submission cannot
-   * predict it, even if it knows the seed.
+   * predict the randomness, even if the submission knows the seed.
    *
    * @throws {Error} if a file of the plan cannot be read, or the evaluator is disposed.
    */
@@ -158,7 +161,7 @@ export function parseScores(text: string): Scores | undefined {
 }
 
 /**
- * Reads the script of a plan and the files beside it, by path.
+ * Reads the script of a plan and the files beside the script, by path.
  *
  * @throws {Error} if a file cannot be read.
  */
@@ -178,7 +181,7 @@ const DIGITS = 13;
 
 /**
  * Returns the seed of an evaluation's randomness, derived from the episode's seed and the hidden files. A submission
- * does not have these files, so it cannot predict an opponent's random moves from the episode's seed.
+ * does not have these files, and so cannot predict an opponent's random moves from the episode's seed.
  */
 export async function deriveEvaluationSeed(
   seed: number,

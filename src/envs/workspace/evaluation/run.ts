@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { ExecResult } from "../../../sandbox/contract/exec.ts";
 import type { PythonSession } from "../../../sandbox/contract/pool.ts";
 import { type HostTool, hostTool } from "../../../sandbox/host_tool.ts";
-import { checkPath } from "../../../sandbox/exec_check.ts";
+import { checkPath } from "../../../sandbox/exec/exec_check.ts";
 import { Callee, type CalleeReply, moduleCall, moduleDefinitions } from "../../../sandbox/isolated/callee.ts";
 import type { Submission } from "../evaluation.ts";
 import type { EvaluationPlan } from "../task.ts";
@@ -13,7 +13,7 @@ import submissionSource from "./submission.py" with { type: "text" };
 /** Options of {@linkcode runEvaluation}. */
 export interface RunEvaluationOptions {
   readonly plan: EvaluationPlan;
-  /** The script and the files beside it. */
+  /** The script and the files beside the script. */
   readonly files: Readonly<Record<string, Uint8Array>>;
   readonly submitted: Readonly<Record<string, Uint8Array>>;
   readonly submission: SubmissionCallee;
@@ -21,7 +21,7 @@ export interface RunEvaluationOptions {
 }
 
 const EVALUATION_MODULE = "paddock_evaluation";
-/** Extra time of an evaluation beyond its submission's timeout, for the transfer of calls. */
+/** Extra time of an evaluation beyond the submission's timeout, for the transfer of calls. */
 const MARGIN_MS = 10_000;
 const MAX_MS = 24 * 3_600_000;
 
@@ -52,7 +52,7 @@ function startCode({ plan, files, submitted }: RunEvaluationOptions): string {
   const paths = Object.keys(submitted);
   if (kind === "module") return moduleCall(EVALUATION_MODULE, "run_module", [script.path, paths]);
   const flags = kind === "csv-script" ? ["--submission_file", submission[0] ?? "submission.csv"] : [];
-  // The evaluation's own copy of a module takes precedence over a submitted one.
+  // The evaluation's own copy of a module takes precedence over a submitted module.
   const submittedModules = paths.filter((path) => path.endsWith(".py") && !Object.hasOwn(files, path));
   const modules = kind === "csv-script" ? [] : submittedModules.map(moduleOf);
   return moduleCall(EVALUATION_MODULE, "run_script", [script.path, flags, modules]);
@@ -91,7 +91,7 @@ function callTool(submission: SubmissionCallee, onFailure: (error: unknown) => v
 
 const SUBMISSION_MODULE = "paddock_submission";
 
-/** Submission in a session that has its files and no file of the evaluation. */
+/** Submission in a session that has the submission's files and no file of the evaluation. */
 export class SubmissionCallee {
   readonly #callee: Callee;
 
@@ -99,7 +99,7 @@ export class SubmissionCallee {
     this.#callee = new Callee(session, { ...options, name: "submission" });
   }
 
-  /** Reason why the session was lost; `undefined` while it runs. */
+  /** Reason why the session was lost; `undefined` while the session runs. */
   get termination(): string | undefined {
     return this.#callee.failure;
   }

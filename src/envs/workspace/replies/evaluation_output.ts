@@ -1,4 +1,4 @@
-/** Values of an evaluation and of the state in one of MLGym's messages. */
+/** Values of an evaluation and of the state in a message of MLGym. */
 export interface EvaluationOutput {
   readonly submissionArtefactPath?: string;
   readonly baselineScore?: number;

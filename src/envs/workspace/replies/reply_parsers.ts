@@ -62,7 +62,7 @@ function taggedReply(reply: string): ParsedReply {
   };
 }
 
-/** A fence with a word after it on its line, or a bare fence; lines end as in Python. */
+/** A fence with a word on the same line, or a bare fence; lines end as in Python. */
 const FENCE = /(?<![^\n])```(\S*)\s*\n|(?<![^\n])```\s*(?![^\n])/g;
 
 /** Position of a fence. */
@@ -72,8 +72,8 @@ interface FenceSpan {
 }
 
 /**
- * Parses the last complete top-level block of a reply as the action, and the rest as the thought. A fence with a word
- * after it opens a block; a bare fence closes an open block.
+ * Parses the last complete top-level block of a reply as the action, and the rest as the thought. A fence followed by
+ * a word opens a block; a bare fence closes an open block.
  */
 function parseFencedReply(reply: string): ParsedReply {
   const open: FenceSpan[] = [];
@@ -147,7 +147,7 @@ function argumentText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** Quotes a text as one word of a shell, as Python's `shlex.quote` does. */
+/** Quotes a text as a single word of a shell, as Python's `shlex.quote` does. */
 function shellQuoted(text: string): string {
   if (/^[\w@%+=:,./-]+$/.test(text)) return text;
   return `'${text.replaceAll("'", `'"'"'`)}'`;

@@ -4,7 +4,7 @@ import { requireCount, requireItems, requireName, requireText, requireTime } fro
 /** Bits of a mode that encode the kind of a node. */
 const KIND_BITS = 0o170000;
 const [FILE, FOLDER, LINK, DEVICE, SOCKET] = [0o100000, 0o040000, 0o120000, 0o020000, 0o140000];
-/** Kinds of nodes with a number: a size, or that of a device. */
+/** Kinds of nodes with a number: a size, or the number of a device. */
 const COUNTED: readonly number[] = [FILE, FOLDER, DEVICE, SOCKET];
 const MAX_LINK_CHARACTERS = 4096;
 const MAX_MODE = 0o177777;
@@ -15,7 +15,7 @@ const REMOVED_NAME = ".paddock-removed";
 
 /**
  * A node of the tree: the index of its folder, its name, inode, mode, access, change and status times in milliseconds,
- * and its bytes, target or device number. The first one is the root. One that is removed but open has no folder.
+ * and its bytes, target or device number. The first node is the root. A node that is removed but open has no folder.
  */
 export type TreeNode = readonly [
   parent: number,
@@ -138,7 +138,7 @@ export class FileTree {
     }
   }
 
-  /** Returns the node of an entry: the one of the start, or a new one. */
+  /** Returns the node of an entry: the node of the start, or a new node. */
   #add(entry: TreeNode, nodes: readonly FsNode[], contents: (bytes: number) => Uint8Array): FsNode {
     const [parentIndex, name, inode, mode, , rest] = entry;
     if (nodes.length === 0) return this.#fs.root;
@@ -178,7 +178,9 @@ export class FileTree {
   }
 }
 
-/** Parses the files of a checkpoint. No name has more than one part, and each folder comes before what is in it. */
+/**
+ * Parses the files of a checkpoint. No name has more than a single part, and each folder comes before what is in it.
+ */
 export function parseTree(value: TreeImage): TreeImage {
   const nodes = requireItems(value.nodes);
   const inodes = new Set<number>();
@@ -242,7 +244,7 @@ function orderChildren(folder: FsNode, nodes: readonly FsNode[]): void {
   }
 }
 
-/** The contents of a file. A mounted file has those of its mount. */
+/** The contents of a file. A mounted file has the contents of its mount. */
 function bytesOf(node: FsNode): Uint8Array {
   const contents = node.contents as Uint8Array | null;
   if (!contents || node.mounted) return new Uint8Array(0);

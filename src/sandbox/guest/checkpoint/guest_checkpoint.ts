@@ -11,14 +11,14 @@ import { openNodes, parseOpenFiles } from "./open_files.ts";
 import { requireCount, requireItems, requireTime } from "./parts.ts";
 
 const LENGTH_BYTES = 4;
-/** One page less than 4 GiB: more is no number of 32 bits. */
+/** A page less than 4 GiB: more is no number of 32 bits. */
 const MAX_HEAP_BYTES = 2 ** 32 - 65536;
 
 const decoder = new TextDecoder();
 
 /**
  * Head of a checkpoint: all that it has of a session beside bytes. The bytes come first: the packed differences between the heap's
- * pages and those of the image, then the contents of the files. The length of this part follows it.
+ * pages and the pages of the image, then the contents of the files. The length of this part follows it.
  */
 type CheckpointHead = FilesHead | FilesHead & MemoryHead;
 
@@ -30,7 +30,7 @@ interface FilesHead {
 /** Request of the host for a checkpoint. */
 export interface CheckpointRequest {
   readonly maxBytes: number;
-  /** False for one that has the files alone. */
+  /** False for a checkpoint that has the files alone. */
   readonly memory: boolean;
 }
 
@@ -83,7 +83,7 @@ export class GuestCheckpoint {
   }
 
   /**
-   * Replaces the state by that of a checkpoint. Returns true if the checkpoint has memory. Otherwise its files are
+   * Replaces the state by the state of a checkpoint. Returns true if the checkpoint has memory. Otherwise its files are
    * added to the state at the start.
    *
    * @throws {Error} if it cannot be restored here. The state is undefined then.
@@ -123,7 +123,7 @@ export class GuestCheckpoint {
   }
 }
 
-/** Sends bytes in frames of one size, whatever the sizes of the pieces that they come in. */
+/** Sends bytes in frames of the same size, whatever the sizes of the pieces that they come in. */
 class PartSender {
   readonly #channel: Channel;
   readonly #buffer = new Uint8Array(PART_BYTES);
@@ -199,7 +199,7 @@ function packedBytes(head: CheckpointHead): number {
   return "runs" in head ? checkRuns(head.runs, head.heapBytes) : 0;
 }
 
-/** Reads bytes one part after the other. */
+/** Reads bytes part by part. */
 class Reader {
   readonly #bytes: Uint8Array;
   #at = 0;

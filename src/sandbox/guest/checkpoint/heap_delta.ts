@@ -2,9 +2,9 @@ import type { Pointer } from "../emscripten.ts";
 import { type HeapImage, PAGE_BYTES } from "../heap_image.ts";
 
 /**
- * A Wasm module that finds the pages of a memory that differ from an image, and packs and unpacks these differences. It
- * takes 64 bytes at a time, in place: a loop in JavaScript takes several times as long. One call does it for all pages, as
- * a call from JavaScript takes a new stack.
+ * A Wasm module that finds the pages of a memory that differ from an image, and packs and unpacks these differences.
+ * It takes 64 bytes at a time, in place: a loop in JavaScript takes several times as long. A single call does it for
+ * all pages, as a call from JavaScript takes a new stack.
  *
  * ```wat
  * (module
@@ -197,7 +197,7 @@ const BUFFER_BYTES = 128 * 1024;
 const WASM_PAGE_BYTES = 65536;
 const NO_ORIGIN = -1;
 
-/** Neighbouring pages: the number of the first one, and how many. */
+/** Neighbouring pages: the number of the first page, and how many. */
 export type PageRun = readonly [first: number, count: number];
 
 /** A run, and where its image is, or -1 if its pages were zero. */
@@ -216,7 +216,7 @@ export class HeapDelta {
   readonly #code: DeltaCode;
   readonly #buffer = new WebAssembly.Memory({ initial: BUFFER_BYTES / WASM_PAGE_BYTES });
   #found: [first: number, count: number, origin: number][] = [];
-  /** The runs that are left to pack or to unpack, and the current one. */
+  /** The runs that are left to pack or to unpack, and the current run. */
   #left: Iterator<FoundRun | PageRun> = [].values();
   #run: FoundRun | PageRun = [0, 0];
   #flush: (bytes: number) => void = () => {};

@@ -1,4 +1,4 @@
-/** A clock that continues that of another process, so that a program never sees it go back. */
+/** A clock that continues the clock of another process, so that a program never sees it go back. */
 export class MonotonicClock {
   readonly #now: () => number;
   #aheadMs = 0;

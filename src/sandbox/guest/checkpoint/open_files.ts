@@ -23,7 +23,7 @@ interface SharedStream extends FsStream {
   stream_ops: { open?(stream: FsStream): void };
 }
 
-/** Returns the open files. Throws if one is a pipe, whose contents no checkpoint has. */
+/** Returns the open files. Throws if an open file is a pipe, whose contents no checkpoint has. */
 export function captureOpenFiles(fs: FileSystem, indexes: ReadonlyMap<FsNode, number>): OpenFile[] {
   const files = new Map<object, OpenFile & { fds: number[] }>();
   for (const stream of openStreams(fs)) {
@@ -53,7 +53,7 @@ export function openNodes(fs: FileSystem): FsNode[] {
   return openStreams(fs).map(({ node }) => node);
 }
 
-/** Opens files as they were. No descriptor may be open. `nodes` are those of the restored tree. */
+/** Opens files as they were. No descriptor may be open. `nodes` are the nodes of the restored tree. */
 export function restoreOpenFiles(
   fs: FileSystem,
   files: readonly OpenFile[],

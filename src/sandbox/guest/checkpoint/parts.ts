@@ -19,7 +19,7 @@ export function requireCount(value: unknown, max: number): number {
   return value;
 }
 
-/** Throws if a value is no valid time in milliseconds. Emscripten crashes on an invalid one. */
+/** Throws if a value is no valid time in milliseconds. Emscripten crashes on an invalid value. */
 export function requireTime(value: unknown): void {
   if (typeof value === "number" && !Number.isNaN(new Date(value).getTime())) return;
   throw new Error(`Cannot restore checkpoint as a time must be valid: found ${value}`);
@@ -33,7 +33,7 @@ export function requireText(value: unknown, max: number): string {
   return value;
 }
 
-/** Throws if a value is not the name of one file in its folder. */
+/** Throws if a value is not the name of a file in its folder. */
 export function requireName(value: unknown): void {
   const name = requireText(value, MAX_NAME_CHARACTERS);
   if (name !== "" && name !== "." && name !== ".." && !name.includes("/")) return;

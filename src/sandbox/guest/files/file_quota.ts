@@ -10,8 +10,9 @@ const NODE_BYTES = 4096;
 const [KIND_BITS, FILE, SOCKET] = [0o170000, 0o100000, 0o140000];
 
 /**
- * Limits the total size of the session's writable files, and creates files of Unix sockets. Each file counts its bytes and one block, so that
- * neither a large file nor a million empty ones can fill the host's memory. What exists now does not count.
+ * Limits the total size of the session's writable files, and creates files of Unix sockets. Each file counts its bytes
+ * and a block, so that neither a large file nor a million empty ones can fill the host's memory. What exists now does
+ * not count.
  */
 export function limitFiles(fs: FileSystem, limitBytes: number): void {
   const { ops_table: table } = fs.filesystems.MEMFS as { ops_table: OpsTable };
@@ -79,7 +80,7 @@ export function limitStreams(fs: FileSystem): void {
   };
 }
 
-/** True if a value is a valid date. Emscripten crashes on an invalid one. */
+/** True if a value is a valid date. Emscripten crashes on an invalid value. */
 function isValidTime(value: number | null): boolean {
   return value === null || !Number.isNaN(new Date(value).getTime());
 }

@@ -90,7 +90,10 @@ interface StartNode {
   readonly children: ReadonlyMap<string, StartNode>;
 }
 
-/** True if a node is that of the start. One that replaced it has an inode that a later program may get again. */
+/**
+ * True if a node is the node of the start. A node that replaced that node has an inode that a later program may get
+ * again.
+ */
 function isSame({ id, mode, rdev }: FsNode, { inode, state }: StartNode): boolean {
   return id === inode && rdev === state.rdev && (mode & KIND_BITS) === (state.mode & KIND_BITS);
 }

@@ -38,7 +38,7 @@ export class HomeFiles {
     return (node.contents as Uint8Array).subarray(0, node.usedBytes);
   }
 
-  /** Reopens those of the descriptors 0 to 3 that the guest has closed. */
+  /** Reopens the descriptors of 0 to 3 that the guest has closed. */
   openStandard(): void {
     STANDARD_DEVICES.forEach((path, fd) => {
       if (!this.#fs.streams[fd]) this.#fs.open(path, O_RDWR);

@@ -14,7 +14,7 @@ type FolderSystem = FileSystem & {
 
 /**
  * Lets a program remove and rename the folder in which it runs, as Linux does. Emscripten refuses both. A removed
- * working folder has no path until the program changes to another folder, and a renamed one has its new path.
+ * working folder has no path until the program changes to another folder, and a renamed folder has its new path.
  */
 export function releaseWorkingFolder(files: FileSystem): void {
   const fs = files as FolderSystem;

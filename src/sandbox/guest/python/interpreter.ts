@@ -83,10 +83,10 @@ export async function restorePython(assets: PythonAssets, image: HeapImage): Pro
 
 /** The folder where models that were trained with a code interpreter expect and put files. */
 const DATA_FOLDER = "/mnt/data";
-/** Folder where programs look for time zones, and the one of the library. */
+/** Folder where programs look for time zones, and the folder of the library. */
 const [ZONES_FOLDER, ZONES] = ["/usr/share/zoneinfo", "/lib/zoneinfo"];
 
-/** Creates the read-only trees and the session's home, both in a restored interpreter and in a new one. */
+/** Creates the read-only trees and the session's home, both in a restored and in a new interpreter. */
 export function installFiles(
   fs: FileSystem,
   { trees, home }: Pick<PythonAssets, "trees" | "home">,

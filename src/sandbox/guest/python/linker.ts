@@ -17,7 +17,7 @@ export interface LoadedPlace {
   readonly tableBase: number;
   /** Addresses of its imported data and functions, in the order of its imports. */
   readonly addresses: readonly number[];
-  /** Slots of functions that were added to the table one by one, by their names. */
+  /** Slots of functions that were added to the table singly, by their names. */
   readonly addedSlots: Record<string, number>;
 }
 
@@ -57,9 +57,9 @@ export class Linker {
   readonly #handles = new Map<Pointer, Loaded>();
   readonly #mainSlots = new Map<string, number>();
   readonly #added: string[] = [];
-  /** Ranges of the table by library. A library that is loaded again after a rewind takes the same one. */
+  /** Ranges of the table by library. A library that is loaded again after a rewind takes the same range. */
   readonly #ranges = new Map<number, Range>();
-  /** Slots of a loaded library's functions, for those libraries where one was looked up. */
+  /** Slots of a loaded library's functions, for libraries of which a function was looked up. */
   readonly #librarySlots = new Map<number, Map<unknown, number>>();
   #image: LinkImage | undefined;
 
@@ -123,7 +123,7 @@ export class Linker {
    * Takes over the libraries and addresses of a checkpoint that the image has not, after a rewind and before the heap is
    * written: a new instance writes its initial data to it.
    *
-   * @throws {Error} if a slot that one had is in use.
+   * @throws {Error} if a slot of a function is in use again.
    */
   adopt({ places, handles }: LinkImage): void {
     const known = this.#loaded.length;

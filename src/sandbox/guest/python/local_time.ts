@@ -1,6 +1,6 @@
 import type { Pointer, PythonExports } from "../emscripten.ts";
 
-/** The time from one change of a zone's offset to the next. */
+/** The time between two changes of a zone's offset. */
 interface Period {
   /** Seconds since 1970, in UTC. */
   readonly start: number;
@@ -12,7 +12,7 @@ interface Period {
 interface Zone {
   /** Names of the standard time and of the daylight saving time. */
   readonly names: readonly [Uint8Array, Uint8Array];
-  /** At least one, in their order. */
+  /** A list that is never empty, in order. */
   readonly periods: readonly Period[];
 }
 
@@ -85,7 +85,7 @@ export class LocalTime {
     this.#writeNames([addresses[0] ?? 0, addresses[1] ?? 0]);
   }
 
-  /** Sets the zone to UTC. The names in the heap are those of the image after a rewind. */
+  /** Sets the zone to UTC. The names in the heap come from the image after a rewind. */
   reset(): void {
     this.#zone = UTC;
     this.#encoded = undefined;
@@ -145,7 +145,7 @@ export class LocalTime {
     return BigInt(time);
   }
 
-  /** Returns the offset of a local time. Without a matching one it is that before the clock was changed. */
+  /** Returns the offset of a local time. Without a matching offset, the offset before the clock was changed. */
   #offsetOf(local: number, kind: number): number {
     const around = [this.#periodAt(local - DAY), this.#periodAt(local + DAY)];
     const possible = around.filter((period) => this.#periodAt(local - period.offset) === period);

@@ -5,9 +5,9 @@ import type { Pointer, PythonExports } from "../emscripten.ts";
 const SLICE_SIGNAL = 64;
 const SLICE_MS = 5;
 const SIGALRM = 14;
-/** Sent when one of the timers of `timers.py` is due. */
+/** Sent when a timer of `timers.py` is due. */
 const TIMER_SIGNAL = 63;
-/** The clock is read at one of this many checks for signals. */
+/** Number of checks for signals of which a single check reads the clock. */
 const CHECKS_PER_CLOCK = 16;
 
 /** Offset of a thread state's `eval_breaker`, and its bit for signals. */
@@ -86,7 +86,7 @@ export class SignalSource {
     this.#watchClocks();
   }
 
-  /** Stops the alarm and the timers. When the next one fires does not depend on earlier execs. */
+  /** Stops the alarm and the timers. When the next timer fires does not depend on earlier execs. */
   stopTimers(): void {
     this.#checks = 0;
     this.setAlarm(0, 0);

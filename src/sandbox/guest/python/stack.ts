@@ -102,7 +102,9 @@ const IMPORTED: readonly (keyof PythonExports)[] = [
   "__stack_pointer",
 ];
 
-/** Offset of a thread state's `thread_id`, and the distance of two identifiers. The scheduler computes the same ones. */
+/**
+ * Offset of a thread state's `thread_id`, and the distance of two identifiers. The scheduler computes the same ones.
+ */
 const THREAD_ID_OFFSET = 92;
 const IDENT_STEP = 4096;
 
@@ -124,8 +126,8 @@ const { promising, Suspending: SuspendingImport } = WebAssembly as unknown as {
 export const Suspending: SuspendingConstructor = SuspendingImport;
 
 /**
- * The stack that Python runs on. V8 gives it the size of its flags, which may be far larger than that of the thread,
- * and throws a RangeError at its end. JavaScript that Python calls runs on the thread's stack.
+ * The stack that Python runs on. V8 gives it the size of its flags, which may be far larger than the size of the
+ * thread, and throws a RangeError at its end. JavaScript that Python calls runs on the thread's stack.
  */
 export class PythonStack {
   readonly #exports: PythonExports;
@@ -225,7 +227,7 @@ export class PythonStack {
     return new Uint8Array(this.#exports.memory.buffer);
   }
 
-  /** Makes a new thread state that of the running thread. C Python would give all of them the same identifier. */
+  /** Makes a new thread state the state of the running thread. C Python would give all of them the same identifier. */
   #acquire(state: Pointer): void {
     const words = new Uint32Array(this.#exports.memory.buffer);
     words[((state >>> 0) + THREAD_ID_OFFSET) / 4] = IDENT_STEP * (this.#startedThread + 1);

@@ -50,7 +50,10 @@ interface ReservedStack extends CStack {
   readonly spare: Pointer;
 }
 
-/** A thread that starts takes less. Without it, one that starts when a program has used up all memory ends Python. */
+/**
+ * A thread that starts takes less. Without this room, a thread that starts when a program has used up all memory ends
+ * Python.
+ */
 const START_BYTES = 64 * 1024;
 
 /** A C stack of a thread that has ended, which the next thread gets. */
@@ -63,8 +66,8 @@ class ThreadEnded extends Error {}
 export type RunThread = (number: number, stack: CStack) => Promise<number>;
 
 /**
- * The threads of an interpreter. Each has its own Wasm stack, C stack and thread state, and one runs at a time. Python
- * decides which. All numbers come from the guest: a false one harms only the guest.
+ * The threads of an interpreter. Each has its own Wasm stack, C stack and thread state, and a single thread runs at a
+ * time. Python decides which. All numbers come from the guest: a false number harms only the guest.
  */
 export class PythonThreads {
   readonly #exports: () => PythonExports;
@@ -92,7 +95,7 @@ export class PythonThreads {
     this.#failed.promise.catch(() => {}); // it is raced with the main thread
   }
 
-  /** True if a thread has started since the heap was that of the image, beside the main thread. */
+  /** True if a thread has started since the heap was the image's, beside the main thread. */
   get wereUsed(): boolean {
     return this.#live.size + this.#reserved.size + this.#freeStacks.size > 0;
   }
@@ -112,7 +115,7 @@ export class PythonThreads {
     for (const stack of stacks) this.#freeStack(stack);
   }
 
-  /** Returns the imports with the one by which a thread leaves its stack. */
+  /** Returns the imports with the import by which a thread leaves its stack. */
   wrapImports(imports: WebAssembly.Imports, Suspending: SuspendingConstructor): WebAssembly.Imports {
     const env = { ...imports.env };
     const wasi = { ...imports.wasi_snapshot_preview1 };
@@ -212,7 +215,7 @@ export class PythonThreads {
       resume: () => resolve(0),
       end: reject,
     });
-    // A new stack is entered after this one is left. A parked one continues no earlier anyway.
+    // A new stack is entered after this stack is left. A parked stack continues no earlier anyway.
     if (this.#parked.has(number)) this.#enter(number);
     else Promise.resolve().then(() => this.#enter(number));
     return promise;
@@ -228,7 +231,7 @@ export class PythonThreads {
     return 0;
   }
 
-  /** Continues a thread, or runs a new one. */
+  /** Continues a thread, or runs a new thread. */
   #enter(number: number): void {
     this.#current = number;
     this.#signals?.startSlice();

@@ -30,12 +30,12 @@ class ShellClock {
   #command = new ShellAbortController();
   #isWaiting = false;
   #onIdle: (() => void) | undefined;
-  /** Called one after the other when nothing but timers is left to run. */
+  /** Called in turn when nothing but timers is left to run. */
   #blocked: (() => void)[] = [];
 
   /**
-   * Sets the byte that interrupts. `offerInterrupt` is called before the clock handles one, and returns true if Python
-   * will.
+   * Sets the byte that interrupts. `offerInterrupt` is called before the clock handles an interrupt, and returns true
+   * if Python will.
    */
   attach(interrupt: Uint8Array, offerInterrupt: () => boolean): void {
     this.#interrupt = interrupt;
@@ -71,7 +71,8 @@ class ShellClock {
   }
 
   /**
-   * Waits for `work`. When nothing but timers is left to run, it blocks with `pause` until the next one is due.
+   * Waits for `work`. When nothing but timers is left to run, the call blocks with `pause` until the next timer is
+   * due.
    *
    * @throws {Error} if no timer is left that could end it.
    */
@@ -182,7 +183,7 @@ class ShellClock {
     this.#runDueTimers();
   }
 
-  /** Handles one interrupt. The host repeats it until the command has ended. */
+  /** Handles an interrupt. The host repeats interrupts until the command has ended. */
   #handleInterrupt(): void {
     if (this.#offerInterrupt()) return;
     this.#interrupt[0] = 0;

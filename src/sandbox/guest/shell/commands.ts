@@ -3,7 +3,9 @@ import { clock, type ShellLimits } from "./clock.ts";
 import { latin1, ShellFiles } from "./files.ts";
 import { type CommandRequest, ShellCommand } from "./shell_command.ts";
 
-/** Commands that may exist at the same time. Python runs half as many, and those that it kills take a moment to end. */
+/**
+ * Commands that may exist at the same time. Python runs half as many, and those that it kills take a moment to end.
+ */
 const MAX_COMMANDS = 32;
 const MIN_SHARE_BYTES = 4 * 1024 * 1024;
 
@@ -24,7 +26,7 @@ interface CommandsParts {
 
 /**
  * The commands of the shell that Python runs, each in an engine of its own. They run while Python has left its stack,
- * and Python takes their output and runs their Python programs. All requests come from the guest: a false one harms
+ * and Python takes their output and runs their Python programs. All requests come from the guest: a false request harms
  * only the guest.
  */
 export class ShellCommands {
@@ -84,7 +86,7 @@ export class ShellCommands {
     clock.stopTimer(timer);
   }
 
-  /** Lets commands end that were killed. Returns `undefined` if there are none, or if another one runs. */
+  /** Lets commands end that were killed. Returns `undefined` if there are none, or if another command runs. */
   endKilled(): Promise<void> | undefined {
     const commands = [...this.#commands.values()];
     return commands.length > 0 && commands.every(({ isKilled }) => isKilled) ? this.endAll() : undefined;
@@ -156,9 +158,9 @@ export class ShellCommands {
 }
 
 /**
- * Reads a request: the number of the command, that of its arguments and the size of the text in bytes, each in four
- * bytes, and the text, which has the script, the directory, the arguments and the variables between null characters.
- * A request of nested data could overflow the thread's stack.
+ * Reads a request: the number of the command, the number of its arguments and the size of the text in bytes, each in
+ * four bytes, and the text, which has the script, the directory, the arguments and the variables between null
+ * characters. A request of nested data could overflow the thread's stack.
  */
 function readRequest(view: DataView, text: string): CommandRequest | undefined {
   const [script, cwd, ...words] = text.split("\0");

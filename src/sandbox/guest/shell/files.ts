@@ -21,7 +21,7 @@ const ENXIO = 60;
 const ENDLESS_BYTES = 65_536;
 const COPY_DEPTH = 200;
 
-/** Gives the shell access to the interpreter's file system, so that both share one tree. */
+/** Gives the shell access to the interpreter's file system, so that both share a tree. */
 export class ShellFiles implements IFileSystem {
   /** Permissions that new files and folders do not have. */
   umask = 0o022;
@@ -388,7 +388,7 @@ export function encode(text: string, encoding: string): Uint8Array {
   return encoding === "hex" ? Uint8Array.fromHex(text) : encoder.encode(text);
 }
 
-/** Converts bytes to the text of the shell's pipes, in which each character is one byte. */
+/** Converts bytes to the text of the shell's pipes, in which each character is a byte. */
 export function latin1(bytes: Uint8Array): string {
   let text = "";
   for (let at = 0; at < bytes.length; at += PIECE) {

@@ -23,7 +23,7 @@ export interface ProgramRequest {
   readonly cwd: string;
   /** The exported variables. */
   readonly env: Readonly<Record<string, string>>;
-  /** Text in which each character is one byte. */
+  /** Text in which each character is a byte. */
   readonly stdin: string;
 }
 

@@ -57,7 +57,7 @@ interface PatchedBash extends Pick<Bash, "exec"> {
 /** Options of a script, as the engine takes them. */
 export interface ScriptOptions {
   readonly stdin: string;
-  /** `bytes` if each character of `stdin` is one byte. */
+  /** `bytes` if each character of `stdin` is a byte. */
   readonly stdinKind?: "bytes";
   /** Arguments of the script's first command, which are not parsed. */
   readonly args?: readonly string[];
@@ -77,7 +77,7 @@ export interface ScriptEngineParts {
     signal?: AbortNotice,
     options?: { readonly isJob: boolean },
   ) => Promise<ProgramResult>;
-  /** True if programs that the engine starts get no variables beside those of `env`. */
+  /** True if programs that the engine starts get no variables beside `env`. */
   readonly isProgram?: boolean;
   /** Called before each command of a script. */
   readonly beforeCommand?: (interpreter: ScriptInterpreter) => Promise<void> | undefined;
@@ -273,7 +273,7 @@ export class ScriptEngine implements JobEngine {
     this.#bash.state = decodeState(image) as State;
   }
 
-  /** Makes the state at the end of the last script that of the next one. Returns the working directory. */
+  /** Makes the state at the end of the last script the state of the next script. Returns the working directory. */
   keepState(exitCode: number): string {
     const state = this.#lastState ?? this.#bash.state;
     this.#bash.state = { ...state, ...IDLE_STATE, lastExitCode: exitCode };
@@ -308,8 +308,8 @@ function rewriteCommands(interpreter: ScriptInterpreter): void {
 }
 
 /**
- * Makes a command fail if the file system refuses its redirection, such as one to a read-only file. Without this,
- * the error would end the engine and everything that runs in it.
+ * Makes a command fail if the file system refuses its redirection, such as a redirection to a read-only file. Without
+ * this, the error would end the engine and everything that runs in it.
  */
 function reportRedirectErrors(interpreter: ScriptInterpreter): ScriptInterpreter {
   const command = interpreter.executeCommand.bind(interpreter);

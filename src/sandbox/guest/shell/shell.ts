@@ -113,7 +113,7 @@ export class Shell {
     return this.#engine.capture();
   }
 
-  /** Replaces all state of earlier commands by a captured one. */
+  /** Replaces all state of earlier commands by a captured state. */
   restore(image: ShellImage): void {
     this.reset();
     this.#engine.restore(image);
@@ -131,7 +131,7 @@ export class Shell {
     });
   }
 
-  /** Runs a program. One runs at a time, as all of them use the session's interpreter. */
+  /** Runs a program. A single program runs at a time, as all of them use the session's interpreter. */
   async #runPython(request: ProgramRequest, isJob: boolean): Promise<ProgramResult> {
     const route = isJob ? undefined : this.#terminal.route;
     const before = this.#program;

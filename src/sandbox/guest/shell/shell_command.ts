@@ -25,7 +25,7 @@ export interface CommandRequest {
 /** The parts of a {@linkcode ShellCommand}. */
 export interface ShellCommandParts {
   readonly files: ShellFiles;
-  /** Text in which each character is one byte. */
+  /** Text in which each character is a byte. */
   readonly stdin: string;
   readonly limits: ShellLimits;
   readonly onEvent: () => void;
@@ -157,7 +157,7 @@ export class ShellCommand {
   }
 }
 
-/** Converts output to text in which each character is one byte. */
+/** Converts output to text in which each character is a byte. */
 function toByteText(printed: PrintedText): { stdout: string; stderr: string } {
   const { stdout, stderr, stdoutKind, stdoutEncoding } = printed;
   const isBytes = stdoutKind === "bytes" || (stdoutKind === undefined && stdoutEncoding === "binary");

@@ -27,7 +27,7 @@ interface CommandNode {
 
 type Step = (...args: never[]) => Promise<CommandOutput>;
 
-/** The engine's interpreter of one script. Each of its methods may be replaced. */
+/** The engine's interpreter of a script. Each of its methods may be replaced. */
 export interface ScriptInterpreter {
   executePipeline(pipeline: { readonly commands: readonly CommandNode[] }): Promise<CommandOutput>;
   executeCommand(node: CommandNode, ...rest: unknown[]): Promise<CommandOutput>;
@@ -63,7 +63,7 @@ const INPUT_OPERATORS = new Set(["<", "<<", "<<-", "<<<"]);
 
 /**
  * Prints the output of a command line while it runs. The engine would return all output at the end, as each command
- * returns its output to the enclosing one. This class instead prints the output of each command when the command
+ * returns its output to the enclosing command. This class instead prints the output of each command when the command
  * ends, unless a pipe, redirection or substitution takes it.
  */
 export class ShellTerminal {

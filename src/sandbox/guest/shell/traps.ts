@@ -13,7 +13,7 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   ERR: "errtrace",
   RETURN: "functrace",
 };
-/** Types of commands of which a failure is one of `ERR`; the others fail by the commands in them. */
+/** Types of commands of which a failure concerns `ERR`; the others fail by the commands in them. */
 const FAILING = new Set(["SimpleCommand", "Subshell", "ArithmeticCommand", "ConditionalCommand"]);
 /** Types of commands before which the command of `DEBUG` runs. */
 const DEBUGGED = new Set(["SimpleCommand", "Case", "ArithmeticCommand", "ConditionalCommand"]);
@@ -195,7 +195,7 @@ export class ShellTraps {
     return commands;
   }
 
-  /** Returns a subshell whose body is one group, at whose end the command of `EXIT` runs. */
+  /** Returns a subshell whose body is a single group, at whose end the command of `EXIT` runs. */
   #wrapBody(node: CommandNode, state: ShellState): CommandNode {
     const body = { type: "Group", body: node.body ?? [], redirections: [] };
     const kept = [...state.traps?.get(state.bashPid) ?? []].filter(([name, action]) => {

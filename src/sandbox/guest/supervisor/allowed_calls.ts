@@ -164,8 +164,8 @@ const SYSTEM: Numbers = {
 };
 
 /**
- * From this number on the numbers are those of every architecture, and of Linux 5.1 and later. Refused calls from here
- * fail with ENOSYS, upon which a C library makes an older one, such as `clone` after `clone3`. Others fail with EPERM.
+ * From this number on the numbers hold for every architecture, and of Linux 5.1 and later. Refused calls from here
+ * fail with ENOSYS, upon which a C library makes an older call, such as `clone` after `clone3`. Others fail with EPERM.
  * No call ends the process: the C library and Deno try calls that they can do without, and hostile code gains as
  * little from an error.
  */

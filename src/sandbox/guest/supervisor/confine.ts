@@ -80,8 +80,8 @@ const MAX_DESCRIPTOR = 0x7fffffff;
 
 /**
  * Closes the descriptors that the host's own parent left open in the host. Deno marks its descriptors to be closed
- * when a program is executed, so that one without the mark came through the execution of this one. Deno's copy of
- * stdin has no mark either; it is the same file as stdin.
+ * when a program is executed, so that a program without the mark came through the execution of this program. Deno's
+ * copy of stdin has no mark either; it is the same file as stdin.
  */
 function closeHostDescriptors(call: Call, openFiles: number): void {
   const own = new Set([0, 1, 2].map((descriptor) => identify(call, descriptor)));

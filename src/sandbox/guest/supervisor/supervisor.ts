@@ -1,5 +1,5 @@
 /**
- * Entry point of the child's main thread, the only one that reads from the host. It reads the assets, gives up its
+ * Entry point of the child's main thread, the only thread that reads from the host. It reads the assets, gives up its
  * permissions, starts a worker for each session, and forwards frames. The worker of the only session of a process
  * writes its frames to the host itself; this thread then blocks while it waits for the host.
  */
@@ -27,7 +27,7 @@ for (;;) {
 }
 Deno.exit(0);
 
-/** Handles whole frames. A large one is passed on as it arrives: a buffer for it would be garbage of its size. */
+/** Handles whole frames. A large frame is passed on during arrival: a buffer for it would be garbage of its size. */
 function receive(bytes: Uint8Array): void {
   const rest = passing ? passOn(passing, bytes) : bytes;
   for (const frame of splitter.push(rest)) handle(frame);

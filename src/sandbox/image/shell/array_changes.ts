@@ -45,7 +45,7 @@ const POSITIONS = "const positionsOfPaddock=({state},name,entries)=>state.associ
 const CASE_OPERATOR =
   /if\(([\w$]+)==="\^"\|\|\1===","\)(\{let [\w$]+=[\w$]+===\1,[\w$]+=\1==="\^"\?"upper":)"lower"/g;
 const OPERATOR_START = /\/\[:\\-\+=\?#%\/\^,@\[\]\/|\/\[:=\\-\+\?#%\/\^,@\]\//g;
-/** Matches the change of case of the characters that match a pattern, and that of a value. */
+/** Matches the change of case of the characters that match a pattern, and the change of a whole value. */
 const CONVERTED =
   /([\w$]+)\.direction==="upper"\?([\w$]+)=>\2\.toUpperCase\(\):\2=>\2\.toLowerCase\(\)|([\w$]+)\.direction==="upper"\?\(([\w$]+)\)=>\4\.toUpperCase\(\):\(\4\)=>\4\.toLowerCase\(\)/g;
 const CONVERT =

@@ -64,7 +64,7 @@ const PROGRAM = /(([\w$]+)\.state\.currentSource=([\w$]+),)\2\.state\.env\.set\(
 
 /** Matches the quoting of `${x@Q}`. */
 const QUOTE = /function ([\w$]+)\(([\w$]+)\)\{if\(\2===""\)return"''";(?=if\(\/\[\\n\\r\\t)/g;
-/** Matches the transformations of one value, and those of the values of an array in quotes. */
+/** Matches the transformations of one value, and the transformations of the values of an array in quotes. */
 const TRANSFORMATIONS =
   /(function [\w$]+\(([\w$]+),([\w$]+),([\w$]+),([\w$]+),([\w$]+)\)\{)\2\.coverage\?\.hit\("bash:expansion:transform"\);(?=.{0,400}?return ([\w$]+)\(\2,[\w$]+\[1\]\)\.map.{0,300}?return ([\w$]+)\(\2,[\w$]+\[1\]\))/g;
 const ARRAY_TRANSFORMATIONS =

@@ -1,6 +1,6 @@
 import { replace } from "./replace.ts";
 
-/** Matches the value of a part of a word that is split, and that of a part of a default in a word. */
+/** Matches the value of a part of a word that is split, and the value of a part of a default in a word. */
 const SPLIT_PART =
   /(let ([\w$]+)=[\w$]+\(([\w$]+)\),[\w$]+=\3\.type==="DoubleQuoted"\|\|\3\.type==="SingleQuoted",[\w$]+=\2\?await [\w$]+\([\w$]+,\3\):null,([\w$]+)=await [\w$]+\([\w$]+,\3\);[\w$]+\.push\(\{value:)\4(?=,isSplittable:\2)/g;
 const DEFAULT_PART =
@@ -12,7 +12,7 @@ const LISTED_PARTS =
 const BRACED_PART =
   /(typeof ([\w$]+)=="string"\?([\w$]+)\.push\(\2\):\3\.push\()(await [\w$]+\([\w$]+,\2\))(?=\))/g;
 
-/** Matches the search for the names that match the words of an expansion, and those of braces. */
+/** Matches the search for the names that match the words of an expansion, and the words of braces. */
 const SPLIT_WORDS =
   /if\(([\w$]+)\.state\.options\.noglob\)return\{values:([\w$]+),quoted:!1\};let ([\w$]+)=\[\];for\(let ([\w$]+) of \2\)if\(([\w$]+)\(\4,(\1\.state\.shoptOptions\.extglob)\)\)\{let ([\w$]+)=(await [\w$]+\(\1,\4\));([\w$]+\(\3,\7,\1\.limits\.maxArrayElements,"glob expansion"\)\}else \3\.push\()\4\)/g;
 const BRACED_WORDS =

@@ -1,6 +1,6 @@
 import { findName, replace } from "./replace.ts";
 
-/** Matches the writing of both streams to one file, whose encoding is that of stdout. */
+/** Matches the writing of both streams to one file, in the encoding of stdout. */
 const JOINED =
   /let ([\w$]+)=([\w$]+)\+([\w$]+);(?=\1!==""&&\(([\w$]+)\.kind==="file"\?await [\w$]+\(\4,\1,([\w$]+)\(\1\)\))/g;
 /** Matches the writing of one stream to another. `$3` is true for stdout. */

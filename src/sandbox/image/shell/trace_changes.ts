@@ -3,7 +3,7 @@ import { findName, replace } from "./replace.ts";
 /** Matches the expansion of `PS4`. The groups are the function, the parser's class and the expansion of a word. */
 const PROMPT =
   /async function ([\w$]+)\(([\w$]+)\)\{let ([\w$]+)=\2\.state\.env\.get\("PS4"\)[^]{0,200}?new ([\w$]+)(?:\(\))?\.parseWordFromString\(\3,!1,!1\);return await ([\w$]+)\(\2,/g;
-/** Matches the functions that write the trace of a command and that of an assignment. */
+/** Matches the functions that write the trace of a command and the trace of an assignment. */
 const COMMAND =
   /async function ([\w$]+)\(([\w$]+),([\w$]+),([\w$]+)\)\{if\(!\2\.state\.options\.xtrace\)return"";let ([\w$]+)=await [\w$]+\(\2\),[^{}]*;return`\$\{\5\}\$\{[\w$]+\}\n`\}/g;
 const ASSIGNMENT =
@@ -11,7 +11,7 @@ const ASSIGNMENT =
 /** Matches the assignment of a value, up to its trace, which has the whole value in place of what `+=` adds. */
 const VALUE =
   /(async function [\w$]+\(([\w$]+),[\w$]+,[\w$]+,([\w$]+),([\w$]+),[\w$]+\)\{let [\w$]+="",([\w$]+)=[\w$]+,[^]{0,1600}?\+=await [\w$]+\(\2,)\5,([\w$]+)\)/g;
-/** Matches the assignment of a list, and that of an element. */
+/** Matches the assignment of a list, and the assignment of an element. */
 const LIST =
   /(let ([\w$]+)=await [\w$]+\(([\w$]+),[\w$]+,[\w$]+,([\w$]+)\.array,\4\.append,[\w$]+\);if\(\2\.error\)return\{[^{}]*\};if\([\w$]+\+=\2\.xtraceOutput)(?=,\2\.continueToNext\))/g;
 const ELEMENT =

@@ -78,7 +78,7 @@ function constantOf(body: Uint8Array, index: number): number {
   return reader.number();
 }
 
-/** Returns the instruction that pushes a number, in four bytes, as that of an address between 1 and 64 MiB. */
+/** Returns the instruction that pushes a number, in four bytes, as for an address between 1 and 64 MiB. */
 function constant(value: number): Uint8Array {
   return new Uint8Array([CONST, ...encodeSigned(value)]);
 }

@@ -32,7 +32,9 @@ const ERRNO_ADDRESS = "__errno_location";
 const TEXT_OF = "__strerror_l";
 
 const EINTR = "EINTR";
-/** Linux's numbers of the errors of POSIX without those of STREAMS. C code has no room for the texts of others. */
+/**
+ * Linux's numbers of the errors of POSIX without the errors of STREAMS. C code has no room for the texts of others.
+ */
 const POSIX_NUMBERS: readonly (readonly [first: number, last: number])[] = [
   [1, 40],
   [71, 71],
@@ -50,9 +52,9 @@ const [LOAD, LOAD_16, EQUAL, UNEQUAL, ADD, SHIFT] = [0x28, 0x2f, 0x46, 0x47, 0x6
 const [NO_RESULT, NUMBER] = [0x40, 0x7f];
 
 /**
- * Returns CPython's module with the numbers of Linux in the exceptions that it raises. C code keeps those of Emscripten:
- * `errno` is only translated where it becomes an exception. The heap that the module runs with must have the texts of
- * {@linkcode errorTexts}, and Python's `errno` and choice of subclasses the numbers of Linux.
+ * Returns CPython's module with the numbers of Linux in the exceptions that it raises. C code keeps Emscripten's
+ * numbers: `errno` is only translated where it becomes an exception. The heap that the module runs with must have the
+ * texts of {@linkcode errorTexts}, and Python's `errno` and choice of subclasses the numbers of Linux.
  *
  * @throws {SyntaxError} if the module is not as expected.
  */

@@ -71,7 +71,7 @@ export function* wasmSections(wasm: Uint8Array): Generator<WasmSection> {
   }
 }
 
-/** Returns the body of the first section of a kind. If there is none, the body is that of one without entries. */
+/** Returns the body of the first section of a kind. If there is none, the body has no entries. */
 export function sectionBody(sections: readonly WasmSection[], id: number): Uint8Array {
   return sections.find((section) => section.id === id)?.body ?? new Uint8Array([0]);
 }
@@ -131,7 +131,7 @@ export interface WasmImport {
   readonly type: number;
 }
 
-/** Imports of a module. The indices of its imported functions and globals precede those of its own. */
+/** Imports of a module. The indices of its imported functions and globals precede the indices of its own. */
 export interface WasmImports {
   readonly entries: readonly WasmImport[];
   /** Names of the functions, in the order of their indices. */
@@ -272,7 +272,7 @@ export interface StripWasmOptions {
   data: boolean;
 }
 
-/** Returns a module with those of its exported functions that are called. */
+/** Returns a module whose only exported functions are the called functions. */
 export function stripWasm(wasm: Uint8Array, options: StripWasmOptions): Uint8Array<ArrayBuffer> {
   return encodeModule(wasm.subarray(0, WASM_HEADER_BYTES), leanSections(wasm, options));
 }

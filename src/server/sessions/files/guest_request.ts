@@ -38,7 +38,7 @@ export async function askGuest<T>(
   request: GuestRequest,
   { source, verb, schema, options }: GuestRequestOptions<T>,
 ): Promise<{ answer: T; result: ExecResult }> {
-  // JSON texts are Python literals too. The names of the code are not those of the session.
+  // JSON texts are Python literals too. The session does not see the names of the code.
   const text = JSON.stringify(JSON.stringify(request));
   const code = `exec(${JSON.stringify(source)}, {"__name__": "paddock_files", "REQUEST": ${text}})`;
   const result = await run(code, options);

@@ -20,7 +20,7 @@ export interface SessionFile {
 export interface FileAccess {
   /** Bytes of output that its programs may write, if there is such a limit. */
   readonly outputBytes: number | undefined;
-  /** Uses the session with a function that runs programs of the server, which are not those of the client. */
+  /** Uses the session with a function that runs programs of the server, which are not the client's. */
   use<T>(work: (run: RunProgram, session: PythonSession) => Promise<T>): Promise<T>;
 }
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { checkPath } from "../../../sandbox/exec_check.ts";
+import { checkPath } from "../../../sandbox/exec/exec_check.ts";
 import { MAX_FOLDER_ENTRIES } from "../../../wire/limits.ts";
 import { askGuest, type GuestRequest, type RunProgram } from "./guest_request.ts";
 import FOLDER from "./folder.py" with { type: "text" };

@@ -44,9 +44,9 @@ export interface ShellState {
   readonly isDash?: boolean;
   readonly errexitSafe?: boolean;
   inCondition: boolean;
-  /** Number of the virtual process: each subshell and substitution has one. */
+  /** Number of the virtual process: each subshell and substitution has a number. */
   readonly bashPid: number;
-  /** Number of the shell, which is that of its subshells too. */
+  /** Number of the shell, which its subshells have too. */
   readonly virtualPid: number;
 }
 
@@ -96,7 +96,7 @@ export interface BuiltinInterpreter extends ScriptInterpreter {
 export interface BuiltinCall {
   readonly name: string;
   readonly args: readonly string[];
-  /** Text in which each character is one byte. */
+  /** Text in which each character is a byte. */
   readonly stdin: string;
   /** Descriptor above 2 that a redirection has made the stdin. */
   readonly stdinDescriptor?: number;
@@ -119,7 +119,7 @@ export function complained(message: string, exitCode = 1): CommandOutput {
   return { stdout: "", stderr: `bash: ${message}\n`, exitCode };
 }
 
-/** Joins results. The exit code is that of the last one that failed. */
+/** Joins results. The exit code is the code of the last result that failed. */
 export function joined(results: readonly CommandOutput[]): CommandOutput {
   return {
     stdout: results.map(({ stdout }) => stdout).join(""),

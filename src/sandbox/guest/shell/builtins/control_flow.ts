@@ -87,7 +87,7 @@ export const sourceStdin: Builtin = async ({ name, args, stdin, state, interpret
 };
 
 /**
- * `cd` with more than one folder, which the engine would take for the first one, and to the folder that a variable
+ * `cd` with more than one folder, which the engine would take for the first folder, and to the folder that a variable
  * names, with the option `cdable_vars`.
  */
 export const changeFolder: Builtin = async ({ args, state, interpreter, run }) => {

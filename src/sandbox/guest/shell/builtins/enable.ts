@@ -14,7 +14,7 @@ export const BUILTIN_NAMES: ReadonlySet<string> = new Set(
 );
 const USAGE = "enable: usage: enable [-a] [-dnps] [-f filename] [name ...]\n";
 
-/** `enable`, which lists builtins, and disables those of which a file of the same name shall run. */
+/** `enable`, which lists builtins, and disables builtins where a file of the same name shall run. */
 export const enable: Builtin = ({ args, state }) => {
   const flags = args.filter((word) => /^-./.test(word)).join("").replaceAll("-", "");
   const names = args.filter((word) => !/^-./.test(word));

@@ -13,7 +13,7 @@ export const EMPTY_NAME: WordNode = {
   ],
 };
 
-/** Names of the builtins around the command of `exec`. The second one ends the shell. */
+/** Names of the builtins around the command of `exec`. The second builtin ends the shell. */
 export const EXEC_START = "__paddock_exec_start";
 export const EXEC_END = "__paddock_exec_end";
 

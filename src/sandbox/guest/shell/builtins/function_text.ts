@@ -20,7 +20,7 @@ export function exportedFunctionText(name: string, node: CommandNode): string {
   return functionLines(name, node, "").replace(/^[^\n]*\n\{ \n {3}/, "() { ");
 }
 
-/** Returns a command in one line, as `BASH_COMMAND` has it. */
+/** Returns a command in a line, as `BASH_COMMAND` has it. */
 export function commandText(node: CommandNode): string {
   if (node.type === "For") return `for ${node.variable ?? ""}${wordList(node)}`;
   if (node.type === "Case") return `case ${wordText(node.word)} in `;
@@ -52,11 +52,11 @@ function printList(statements: readonly StatementNode[], indent: string): string
     previous = text;
     if (at === statements.length - 1) return text;
     if (statement.background) return `${text} `;
-    return `${text}${followsDocument ? "" : endOf(statement, text)}\n${indent}`; // bash leaves out one more
+    return `${text}${followsDocument ? "" : endOf(statement, text)}\n${indent}`; // bash leaves out another line end
   }).join("");
 }
 
-/** Prints statements with a separator behind the last one. */
+/** Prints statements with a separator behind the last statement. */
 function printBody(statements: readonly StatementNode[], indent: string): string {
   const text = printList(statements, indent);
   const last = statements.at(-1);

@@ -4,7 +4,7 @@ import { type Signal, signalOf, signalTable } from "./signal_names.ts";
 
 const USAGE =
   "kill: usage: kill [-s sigspec | -n signum | -sigspec] pid | jobspec ... or kill -l [sigspec]\n";
-/** Exit codes of programs that a signal ended begin behind this one. */
+/** Exit codes of programs that a signal ended begin behind this code. */
 const SIGNAL_CODES = 128;
 
 /** Sends a signal to the shell that calls `kill`. */

@@ -52,7 +52,7 @@ export const ulimit: Builtin = ({ args }) => {
 };
 
 /**
- * `times`. A shell and its commands share one thread, whose CPU time the sandbox does not measure: the time that has
+ * `times`. A shell and its commands share a thread, whose CPU time the sandbox does not measure: the time that has
  * passed counts as the shell's, and the commands have none.
  */
 export const times: Builtin = ({ state }) => {

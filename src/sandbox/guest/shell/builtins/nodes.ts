@@ -102,7 +102,7 @@ export function literalWord(value: string): WordNode {
   return { type: "Word", parts: [{ type: "SingleQuoted", value }] };
 }
 
-/** Returns a statement of one command. */
+/** Returns a statement of a single command. */
 export function statementOf(command: CommandNode): StatementNode {
   const pipeline = { type: "Pipeline", commands: [command], negated: false };
   return { type: "Statement", pipelines: [pipeline], operators: [], background: false };

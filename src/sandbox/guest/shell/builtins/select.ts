@@ -57,7 +57,7 @@ export const menuEnd: Builtin = ({ state }) => {
 /** Variable that says whether a loop has shown its menu. */
 const SHOWN = "__paddock_menu_shown";
 
-/** Returns the numbered items, in columns if the lines of one column would not be short. */
+/** Returns the numbered items, in columns if the lines of a single column would not be short. */
 function menuText(items: readonly string[]): string {
   const digits = String(items.length).length;
   const width = Math.max(...items.map((item) => item.length)) + digits + 2;

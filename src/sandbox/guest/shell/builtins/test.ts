@@ -4,7 +4,7 @@ import { type Builtin, type BuiltinCall, complained } from "./builtin.ts";
 const MAX_PLAIN = 4;
 
 /**
- * `test` and `[` with `-a`, `-o` and parentheses between expressions, which the engine takes for one expression. A
+ * `test` and `[` with `-a`, `-o` and parentheses between expressions, which the engine takes for a single expression. A
  * shorter one is left to the engine.
  */
 export const testExpressions: Builtin = async (call) => {

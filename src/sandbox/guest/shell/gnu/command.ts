@@ -45,7 +45,7 @@ export interface FileSpace {
   readonly freeFiles: number;
 }
 
-/** A process of a shell: the shell, or one of its jobs. */
+/** A process of a shell: the shell, or a job of the shell. */
 export interface ProcessEntry {
   readonly pid: number;
   readonly parentPid: number;
@@ -64,7 +64,7 @@ export interface ProcessTable {
   signal(pid: number, name: string): boolean;
 }
 
-/** Output and exit code of a command that another one ran. */
+/** Output and exit code of a command that another command ran. */
 export interface CommandResult {
   readonly stdout: string;
   readonly stderr: string;
@@ -73,18 +73,18 @@ export interface CommandResult {
   readonly wasNotRun?: boolean;
 }
 
-/** How a command runs another one. */
+/** How a command runs another command. */
 export interface RunOptions {
   readonly stdin?: string;
   readonly cwd?: string;
-  /** All of its variables. @default those of the command */
+  /** All of its variables. @default the variables of the command */
   readonly variables?: Readonly<Record<string, string>>;
   /** True to return the output without printing stdout. @default false */
   readonly isCaptured?: boolean;
 }
 
 /**
- * What a command works with. Texts of arguments, input and output are byte texts: each character is one byte, so that
+ * What a command works with. Texts of arguments, input and output are byte texts: each character is a byte, so that
  * files need not be text.
  */
 export interface CommandContext {

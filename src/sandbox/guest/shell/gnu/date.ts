@@ -66,7 +66,7 @@ interface Fields {
   time?: { hour: number; minute: number; second: number };
   weekday?: { day: number; ordinal: number };
   offsetMinutes?: number;
-  /** True if the text has a relative part, even one of nothing such as `now`. */
+  /** True if the text has a relative part, even an empty part such as `now`. */
   isRelative?: boolean;
   readonly relative: { year: number; month: number; day: number; second: number };
 }

@@ -47,7 +47,10 @@ function quote(sign: string): string {
   return sign.replace(/[\\^$.*+?()[\]{}|/]/, "\\$&");
 }
 
-/** Compiles an expression; one that never matches if the source is no expression, such as a range in wrong order. */
+/**
+ * Compiles an expression; an expression that never matches if the source is no expression, such as a range in wrong
+ * order.
+ */
 function compile(source: string, flags: string): RegExp {
   try {
     return new RegExp(source, flags);

@@ -2,7 +2,7 @@ import { UsageError } from "./command.ts";
 
 /**
  * The options of a command, as a text such as `n,lines=:v,verbose`, in the manner of getopt. `n,lines=` takes a value,
- * `color?` an optional one that only `--color=value` can give.
+ * `color?` an optional value that only `--color=value` can give.
  */
 export interface ParsedOptions {
   /** Options in the order in which they were given, by their first names. */

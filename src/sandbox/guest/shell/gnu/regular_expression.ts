@@ -1,7 +1,7 @@
 import { bracketSource } from "./glob.ts";
 import { UsageError } from "./command.ts";
 
-/** Grammars of regular expressions: basic and extended ones of POSIX with GNU's additions, and those of Emacs. */
+/** Grammars of regular expressions: basic and extended ones of POSIX with GNU's additions, and the grammar of Emacs. */
 export type Grammar = "basic" | "extended" | "emacs";
 
 /** Returns the source of a JavaScript expression, for the flags `u` and `s`, that matches as a POSIX expression does. */
@@ -88,7 +88,7 @@ export interface ExpressionSettings {
 
 /**
  * Compiles an expression of POSIX for {@linkcode findMatch}. A match begins as far left as possible; `findMatch` looks
- * for the longest one there.
+ * for the longest match there.
  */
 export function compileExpression(
   pattern: string,
@@ -99,7 +99,7 @@ export function compileExpression(
   return new RegExp(wholeSource(source, whole), `g${ignoreCase ? "i" : ""}${isMultiline ? "m" : ""}u`);
 }
 
-/** Sources in which the first alternative that matches may be shorter than another one. */
+/** Sources in which the first alternative that matches may be shorter than another alternative. */
 const ALTERNATIVES = /\|/;
 /** Assertions, which a part of a text cannot be tested for. */
 const ASSERTIONS = /\\[bB]|\$|\(\?/;
@@ -172,7 +172,7 @@ const PERL_PART = new RegExp(
   "gu",
 );
 
-/** Compiles an expression of Perl. Throws for one that JavaScript has no equal for. */
+/** Compiles an expression of Perl. Throws for an expression without an equal in JavaScript. */
 export function compilePerlExpression(
   pattern: string,
   { ignoreCase = false, whole }: ExpressionSettings = {},

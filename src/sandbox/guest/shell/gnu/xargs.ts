@@ -12,12 +12,12 @@ import { type ParsedOptions, parseOptions } from "./options.ts";
 const OPTIONS =
   "0,null:a,arg-file=:d,delimiter=:E=:e,eof?:I=:i,replace?:L=:l,max-lines?:n,max-args=:P,max-procs=:" +
   "p,interactive:r,no-run-if-empty:s,max-chars=:t,verbose:x,exit";
-/** Characters of one command line, as on Linux. */
+/** Characters of a command line, as on Linux. */
 const MAX_CHARACTERS = 131_072;
 const FAILED = 123;
 const STOPPED = 124;
 
-/** `xargs` of GNU findutils 4.9. Commands run one after the other, whatever `-P` says. */
+/** `xargs` of GNU findutils 4.9. Commands run in turn, whatever `-P` says. */
 export const xargs: GnuCommand = async (args, context) => {
   const options = parseOptions(args, OPTIONS, { stopsAtOperand: true });
   const command = options.operands.length > 0 ? options.operands : ["echo"];
@@ -62,7 +62,7 @@ export const xargs: GnuCommand = async (args, context) => {
   return exitCode;
 };
 
-/** Options of which the last one counts, with their names in the warning. */
+/** Options of which the last counts, with their names in the warning. */
 const EXCLUSIVE: Readonly<Record<string, readonly [earlier: string, later: string]>> = {
   I: ["replace", "--replace/-I/-i"],
   i: ["replace", "--replace/-I/-i"],

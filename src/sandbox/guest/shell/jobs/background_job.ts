@@ -211,7 +211,7 @@ export class BackgroundJob {
     this.#finish(SIGNAL_CODES + signal.number);
   }
 
-  /** Runs the command of `EXIT`, in an engine of its own, as that of the job was aborted. */
+  /** Runs the command of `EXIT`, in an engine of its own, as the engine of the job was aborted. */
   async #runAtExit(action: string, state: State): Promise<void> {
     this.#files = this.#parts.files.fork();
     const signal = new ShellSignal();
@@ -259,7 +259,7 @@ export class BackgroundJob {
   }
 }
 
-/** Returns a statement that is one subshell as a group, as the job is the subshell. */
+/** Returns a statement of a single subshell as a group, as the job is the subshell. */
 function toJobStatement(statement: StatementNode): StatementNode {
   const [pipeline, ...more] = statement.pipelines;
   const [command, ...others] = pipeline?.commands ?? [];

@@ -15,7 +15,7 @@ export interface EngineCommandParts {
   readonly processes: ProcessTable;
 }
 
-/** Makes a command of the engine from one of ours, which is loaded when it first runs. */
+/** Makes a command of the engine from our command, which is loaded when it first runs. */
 export function toEngineCommand(
   name: string,
   load: () => Promise<GnuCommand>,

@@ -11,7 +11,7 @@ export interface StartedShell {
   readonly isDash: boolean;
 }
 
-/** `bash` and `sh` with options before the program, which become `set`. Those of a login have no effect. */
+/** `bash` and `sh` with options before the program, which become `set`. The options of a login have no effect. */
 export function shells(onShell: (shell: StartedShell) => void): Command[] {
   return ["bash", "sh"].map((name) =>
     defineCommand(name, async (args, { origCommand, stdin, fs, cwd }) => {

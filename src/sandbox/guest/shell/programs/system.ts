@@ -1,7 +1,7 @@
 import type { Command } from "just-bash";
 import { defineCommand } from "../engine.ts";
 
-/** Name of the guest's user. Its ID is that of Python's `os.getuid`. */
+/** Name of the guest's user. Its ID is the result of Python's `os.getuid`. */
 export const USER = "pyodide";
 const UID = 0;
 

@@ -4,7 +4,7 @@ import type { CommandNode, ConditionNode } from "../builtins/nodes.ts";
 import type { ScriptInterpreter } from "../terminal.ts";
 import { shortLived } from "./short_lived.ts";
 
-/** What `set -x` traces: one kind for each form of a line. */
+/** What `set -x` traces: a kind for each form of a line. */
 type TraceEvent =
   | readonly ["command", words: readonly string[]]
   | readonly ["assignment", name: string, value: string]
@@ -97,7 +97,7 @@ function conditionLine(
   return `[[ ${node.isNegated ? "! " : ""}${shown} ]]`;
 }
 
-/** Escapes the signs of a quoted pattern, or those of a regular expression that are special. */
+/** Escapes the signs of a quoted pattern, or the special signs of a regular expression. */
 function escapeAll(text: string, operator: string | undefined): string {
   if (operator === "=~") return text; // the engine has escaped the expression
   return /^(?:=|==|!=)$/.test(operator ?? "") ? text.replace(/[^]/gu, "\\$&") : text;

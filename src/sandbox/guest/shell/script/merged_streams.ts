@@ -108,7 +108,7 @@ export class MergedStreams {
 interface Places {
   readonly stdout: string | undefined;
   readonly stderr: string | undefined;
-  /** True if both go where those of the shell go. */
+  /** True if both go where the streams of the shell go. */
   readonly isShells: boolean;
 }
 

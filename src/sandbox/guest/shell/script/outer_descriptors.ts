@@ -6,7 +6,7 @@ type Node = Parameters<ScriptInterpreter["executeCommand"]>[0];
 
 /** The parts of {@linkcode OuterDescriptors}. */
 export interface OuterDescriptorsParts {
-  /** Prints output where that of the script goes. */
+  /** Prints output where the output of the script goes. */
   readonly print: (output: CommandOutput) => void;
 }
 
@@ -17,7 +17,7 @@ interface Routes {
 }
 
 /**
- * Descriptors such as the one of `exec 3>&1`, which name the output of the script from inside a pipe, a redirection or
+ * Descriptors such as 3 of `exec 3>&1`, which name the output of the script from inside a pipe, a redirection or
  * a substitution. The engine would write to the output of that pipe.
  */
 export class OuterDescriptors {
@@ -81,7 +81,7 @@ export class OuterDescriptors {
     }
   }
 
-  /** Returns where the streams go if one of them goes to an outer descriptor. */
+  /** Returns where the streams go if a stream goes to an outer descriptor. */
   #routesOf(redirections: readonly RedirectionNode[]): Routes | "mixed" | undefined {
     const places = new Map([["1", "1"], ["2", "2"]]);
     let isOuter = false;

@@ -105,7 +105,7 @@ export function isChildProcess(options: ChildOptions | undefined): options is Ch
 /** Sets of names of variables with a type, of which a program has none at its start. */
 const TYPED_VARIABLES = ["associativeArrays", "integerVars", "lowercaseVars", "namerefs", "uppercaseVars"];
 
-/** Makes a copy of a script's state that of a program that the script calls by its path. */
+/** Makes a copy of a script's state the state of a program that the script calls by its path. */
 export function becomeProgram(state: State, pristine: State): void {
   const program = childState(state, pristine, { env: Object.fromEntries(temporaryVariables(state)) });
   const special = [...state.env].filter(([name]) => !NAME.test(name));
@@ -131,7 +131,7 @@ function temporaryVariables({ env, tempExportedVars = new Set() }: State): [name
   return [...tempExportedVars].map((name) => [name, env.get(name) ?? ""]);
 }
 
-/** Returns options with the depth of a shell that another one starts. */
+/** Returns options with the depth of a shell that another shell starts. */
 export function countShell(parent: State, options: ChildOptions): ChildOptions {
   const outer = options.env?.SHLVL ??
     (parent.exportedVars.has("SHLVL") ? parent.env.get("SHLVL") : undefined);

@@ -1,7 +1,7 @@
 import { latin1 } from "../files.ts";
 import type { CommandOutput, ScriptInterpreter } from "../terminal.ts";
 
-/** Joins the outputs of two commands. The exit code is that of the one that failed or ended a script. */
+/** Joins the outputs of two commands. The exit code is the code of the command that failed or ended a script. */
 export function joinOutputs(first: CommandOutput, second: CommandOutput): CommandOutput {
   const isBytes = (output: CommandOutput) =>
     output.stdoutKind === "bytes" || output.stdoutEncoding === "binary";

@@ -61,7 +61,7 @@ function substitutes(node: object): boolean {
 /** Exit code of a script in the arguments of a shell when a variable that must be set is not; a file's is 1. */
 export const COMMAND_STRING_UNSET_CODE = 127;
 
-/** Sets what ends when a variable that must be set is not: the script, or the one that runs it by `eval`. */
+/** Sets what ends when a variable that must be set is not: the script, or the script that runs it by `eval`. */
 export function endAtUnset(interpreter: ScriptInterpreter, { bashPid: main }: State, code: number): void {
   const own = interpreter as BuiltinInterpreter & {
     executeScript: ScriptInterpreter["ctx"]["executeScript"];

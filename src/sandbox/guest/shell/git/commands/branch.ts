@@ -246,7 +246,7 @@ export function formatReference(
   );
 }
 
-/** Creates a branch, or moves one with `isForced`. */
+/** Creates a branch, or moves a branch with `isForced`. */
 export function createBranch(
   repository: Repository,
   name: string,

@@ -385,7 +385,7 @@ function isPath(repository: Repository, word: string): boolean {
     undefined;
 }
 
-/** Returns the branch of the only remote that has one of a name. */
+/** Returns the branch of a name, if a single remote has such a branch. */
 function remoteBranch({ references }: Repository, name: string): string | undefined {
   const found = [...references.list("refs/remotes/").keys()].map((full) => full.slice("refs/remotes/".length))
     .filter((full) => full.slice(full.indexOf("/") + 1) === name);

@@ -45,7 +45,7 @@ export const clean: GitCommand = (args, repository) => {
   }
   return 0;
 
-  /** Returns untracked and ignored files, where a folder holds both as one. */
+  /** Returns untracked and ignored files, where a folder holds both as a single entry. */
   function mergedFolders(): string[] {
     const all = [...found.untracked, ...found.ignored];
     return all.filter((path) =>

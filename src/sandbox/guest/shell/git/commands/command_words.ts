@@ -16,7 +16,7 @@ export interface CommandOptions extends ParsedOptions {
   readonly args: readonly string[];
 }
 
-/** Parses the options of a command. Those of a list are refused by name. */
+/** Parses the options of a command. Options of a list are refused by name. */
 export function commandOptions(
   args: readonly string[],
   definition: string,
@@ -38,7 +38,7 @@ function parse(args: readonly string[], definition: string, settings: ParseSetti
   }
 }
 
-/** Returns the operands and the words behind `--` in one list. */
+/** Returns the operands and the words behind `--` in a list. */
 export function allWords({ operands, paths }: CommandOptions): string[] {
   return [...operands, ...paths ?? []];
 }

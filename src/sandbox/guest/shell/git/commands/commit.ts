@@ -261,7 +261,7 @@ export const commit: GitCommand = async (args, repository) => {
   }
 };
 
-/** Returns the parents of the next commit: that of `HEAD`, and those of a merge that was begun. */
+/** Returns the parents of the next commit: the commit of `HEAD`, and the parents of a merge that was begun. */
 function parentsOfNext({ files, gitFolder }: Repository, head: string | undefined): string[] {
   const path = `${gitFolder}/MERGE_HEAD`;
   const merged = statusOf(files, path)
@@ -270,7 +270,7 @@ function parentsOfNext({ files, gitFolder }: Repository, head: string | undefine
   return head === undefined ? [] : [head, ...merged];
 }
 
-/** Removes blank lines at both ends, spaces at ends of lines, and all but one of several blank lines. */
+/** Removes blank lines at both ends, spaces at ends of lines, and all but a single line of several blank lines. */
 export function cleanMessage(text: string, { isCommented }: { isCommented: boolean }): string {
   const lines = text.split("\n").filter((line) => !(isCommented && line.startsWith("#")))
     .map((line) => line.replace(/[ \t\r\f\v]+$/, ""));

@@ -13,7 +13,7 @@ import { writeIndex } from "./add.ts";
 import { allWords, commandOptions } from "./command_words.ts";
 import { actorOf } from "./branch.ts";
 
-/** `git merge`, for a branch that only goes further than the current one. */
+/** `git merge`, for a branch that only goes further than the current branch. */
 export const merge: GitCommand = (args, repository) => {
   const options = commandOptions(
     args,

@@ -135,7 +135,7 @@ function percentOf(text: string): number {
   return Number(`0.${text}`) * 100;
 }
 
-/** Width of the output: that of the variable `COLUMNS`, or 80. */
+/** Width of the output: the variable `COLUMNS`, or 80. */
 export function columnsOf({ variables }: Pick<CommandContext, "variables">): number {
   return Number(variables["COLUMNS"]) || 80;
 }
@@ -171,7 +171,7 @@ export function choosePairs(
   return chosen;
 }
 
-/** Returns a diff in the forms that the settings name, or else in the command's own one. */
+/** Returns a diff in the forms that the settings name, or else in the command's own form. */
 export function diffText(
   pairs: readonly FilePair[],
   settings: DiffSettings,

@@ -2,7 +2,7 @@ import { textOf } from "../../gnu/command.ts";
 import { hashObject, type ObjectStore } from "../store/object_store.ts";
 import { type FileMap, MODE, readTree, type TreeFile } from "../store/tree_object.ts";
 
-/** One side of a change of a file. */
+/** A side of a change of a file. */
 export interface FileSide extends TreeFile {
   readonly path: string;
   /** Returns the contents as byte text. */
@@ -63,7 +63,7 @@ export function compareTrees(store: ObjectStore, from: FileMap, to: FileMap): Fi
 }
 
 /**
- * Returns the files that differ between two trees, of which one may be absent. Folders that are the same are not read.
+ * Returns the files that differ between two trees. A tree may be absent. Folders that are the same are not read.
  *
  * @param isEntered Whether a folder may have files that the caller wants.
  */
@@ -94,7 +94,7 @@ export function compareTreeObjects(
   return pairs.sort((a, b) => pathOfPair(a) < pathOfPair(b) ? -1 : 1);
 }
 
-/** Makes a pair of two sides of one path. */
+/** Makes a pair of two sides of a path. */
 export function pairOf(from: FileSide | undefined, to: FileSide | undefined): FilePair {
   if (!from) return { letter: "A", from, to };
   if (!to) return { letter: "D", from, to };

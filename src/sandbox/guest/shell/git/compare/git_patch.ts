@@ -5,7 +5,7 @@ import { fails, GitError, refuse } from "../store/git_error.ts";
 import { unquotedPath } from "./names.ts";
 import { readBinaryLine } from "./patch_output.ts";
 
-/** Contents of one direction of a binary patch. */
+/** Contents of a direction of a binary patch. */
 export interface BinaryHunk {
   readonly kind: "literal" | "delta";
   readonly bytes: Uint8Array;
@@ -209,7 +209,7 @@ function readHunks(lines: readonly string[], start: number, file: Draft): number
   return at;
 }
 
-/** Returns the line at which a hunk stops to be one. */
+/** Returns the line at which a hunk stops to be a hunk. */
 function corruptLine(lines: readonly string[], start: number): number {
   let at = start + 1;
   while (at < lines.length && /^[-+ \\\n]/.test(lines[at] ?? "")) at++;
@@ -305,7 +305,10 @@ export function reversePatch(file: PatchedFile): PatchedFile {
   };
 }
 
-/** Applies hunks to a text, each at its line or at the nearest one where it fits. Returns the index of one that does not. */
+/**
+ * Applies hunks to a text, each at its line or at the nearest line where it fits. Returns the index of a hunk that
+ * does not fit.
+ */
 export function applyHunks(
   text: string,
   hunks: readonly Hunk[],

@@ -10,7 +10,7 @@ export interface LineChange {
 
 /** A side of a comparison: which lines differ, and the lines that the search looks at. */
 class Side {
-  /** Numbers of the lines: equal lines have the same one. */
+  /** Numbers of the lines: equal lines have the same number. */
   readonly classes: Int32Array;
   readonly marks: Uint8Array;
   /** Positions of the lines that the search looks at, and their classes. */
@@ -99,7 +99,7 @@ function chooseSearched(from: Side, to: Side, classCount: number): void {
   choose(to, from);
 }
 
-/** True if most lines around a frequent one have no match, so that a match of it would split a change. */
+/** True if most lines around a frequent line have no match, so that a match of it would split a change. */
 function isAmongUnmatched(
   rank: Int32Array,
   at: number,

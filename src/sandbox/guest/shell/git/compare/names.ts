@@ -41,7 +41,7 @@ export function unquotedPath(text: string): { path: string; rest: string } | und
   return { path, rest: text.slice(whole.length) };
 }
 
-/** Returns both paths of a renamed file in one text, such as `src/{a => b}/c.py`. */
+/** Returns both paths of a renamed file in a text, such as `src/{a => b}/c.py`. */
 export function renameText(from: string, to: string): string {
   if (quotedPath(from) !== from || quotedPath(to) !== to) return `${quotedPath(from)} => ${quotedPath(to)}`;
   let start = 0;

@@ -108,7 +108,7 @@ export function modeText(mode: number): string {
   return mode.toString(8).padStart(6, "0");
 }
 
-/** Returns the changes of lines with the rules of a style about whitespace, in groups that one hunk shows. */
+/** Returns the changes of lines with the rules of a style about whitespace, in groups that a hunk shows. */
 export function hunksOf(
   before: readonly string[],
   after: readonly string[],

@@ -1,7 +1,7 @@
 import { type FilePair, type FileSide, pathOfPair } from "./file_pairs.ts";
 import { EMPTY_BLOB } from "../store/object_store.ts";
 
-/** Parts of 60,000 that are equal in files of which one counts as a renamed form of the other. */
+/** Parts of 60,000 that are equal in two files that count as a file and its renamed form. */
 const MAX_SCORE = 60_000;
 const PIECE_BYTES = 64;
 const MAX_PAIRS = 1_000_000;
@@ -142,7 +142,7 @@ class Pieces {
     { readonly size: number; readonly pieces: ReadonlyMap<string, number> }
   >();
 
-  /** Returns the part of the larger file, of 60,000, that the other one has too. */
+  /** Returns the part of the larger file, of 60,000, that the other file has too. */
   score(from: FileSide | undefined, to: FileSide | undefined, needed: number): number {
     if (!from || !to || (from.mode & 0o170000) !== (to.mode & 0o170000)) return 0;
     const [old, fresh] = [this.#of(from), this.#of(to)];

@@ -1,4 +1,4 @@
-/** A side whose changes are moved, with the marks of its changed lines and one unmarked place behind them. */
+/** A side whose changes are moved, with the marks of its changed lines and an unmarked place behind them. */
 export interface SlidingSide {
   readonly classes: Int32Array;
   readonly marks: Uint8Array;
@@ -14,7 +14,9 @@ interface Group {
 const MAX_SLIDE = 100;
 const MAX_INDENT = 200;
 const MAX_BLANK = 20;
-/** Weights by which git rates a place at which a change begins or ends. They were fitted to changes that people made. */
+/**
+ * Weights by which git rates a place at which a change begins or ends. They were fitted to changes that people made.
+ */
 const WEIGHTS = {
   startOfFile: 1,
   endOfFile: 21,
@@ -27,8 +29,8 @@ const WEIGHTS = {
 } as const;
 
 /**
- * Moves each change of a side up or down along equal lines: to a change of the other side if one is in reach, otherwise
- * to where the indentation suggests.
+ * Moves each change of a side up or down along equal lines: to a change of the other side if such a change is in
+ * reach, otherwise to where the indentation suggests.
  */
 export function slideChanges(side: SlidingSide, other: SlidingSide): void {
   const [group, opposite] = [firstGroup(side), firstGroup(other)];

@@ -22,7 +22,7 @@ export interface Commit {
   readonly message: string;
 }
 
-/** Reads a commit. One at which a shallow clone ends has no parents. */
+/** Reads a commit. A commit at which a shallow clone ends has no parents. */
 export function readCommit(store: ObjectStore, id: string): Commit {
   const text = textOf(store.readKind(id, "commit"));
   const { head, message } = splitObject(text);
@@ -80,7 +80,7 @@ export function writeTag(store: ObjectStore, { object, kind, name, tagger, messa
   return store.write("tag", bytesOf(`${head}\n${message}`));
 }
 
-/** Splits a commit or a tag into its lines and the message. Lines that continue another one are left out. */
+/** Splits a commit or a tag into its lines and the message. Lines that continue another line are left out. */
 function splitObject(text: string): { head: string[]; message: string } {
   const end = text.indexOf("\n\n");
   const head = (end < 0 ? text : text.slice(0, end)).split("\n").filter((line) => !line.startsWith(" "));
@@ -107,7 +107,7 @@ export function offsetText(minutes: number): string {
   return `${minutes < 0 ? "-" : "+"}${two(Math.floor(distance / 60))}${two(distance % 60)}`;
 }
 
-/** Returns the first paragraph of a message as one line. */
+/** Returns the first paragraph of a message as a line. */
 export function subjectOf(message: string): string {
   const text = message.replace(/^\n+/, "");
   const end = text.search(/\n[ \t]*(?:\n|$)/);

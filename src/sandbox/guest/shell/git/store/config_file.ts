@@ -29,7 +29,7 @@ export class ConfigFile {
     return this.#settings;
   }
 
-  /** Sets a key, in place of its last value if it has one. */
+  /** Sets a key, in place of the last value if there is a value. */
   set(key: string, value: string): void {
     const lines = this.#lines();
     const line = `\t${nameOf(key)} = ${quoteValue(value)}`;
@@ -82,7 +82,10 @@ export class ConfigFile {
     this.#files.write(this.path, bytesOf(lines.map((line) => `${line}\n`).join("")));
   }
 
-  /** Returns the lines with their sections and settings. A line that continues is one with those that follow. */
+  /**
+   * Returns the lines with their sections and settings. A line that continues is a single line with the lines that
+   * follow.
+   */
   #lines(): { text: string; section: string; setting?: Setting }[] {
     if (!this.exists) return [];
     const source = textOf(this.#files.read(this.path)).replaceAll("\r\n", "\n");

@@ -21,7 +21,7 @@ export function hashObject(kind: ObjectKind, bytes: Uint8Array): string {
 /** The objects of a repository: loose ones and those in packs. New ones are written loose. */
 export class ObjectStore {
   readonly #files: CommandFiles;
-  /** Folders of objects: that of the repository, and those of its alternates. */
+  /** Folders of objects: the folder of the repository, and the folders of its alternates. */
   readonly #folders: string[];
   readonly #cache = new Map<string, GitObject>();
   #packs: PackFile[] | undefined;
@@ -44,7 +44,7 @@ export class ObjectStore {
     return object;
   }
 
-  /** Reads an object of one type. Ends the command if there is none, or if it has another type. */
+  /** Reads an object of a type. Ends the command if there is none, or if it has another type. */
   readKind(id: string, kind: ObjectKind): Uint8Array {
     const object = this.read(id);
     if (object.kind !== kind) fatal(`object ${id} is a ${object.kind}, not a ${kind}`);

@@ -15,7 +15,7 @@ export class PackFile {
   readonly #files: CommandFiles;
   readonly #path: string;
   readonly #index: DataView;
-  /** Start of the hashes in the index, and number of bytes from one to the next. */
+  /** Start of the hashes in the index, and number of bytes from a hash to the next. */
   readonly #hashes: { readonly start: number; readonly step: number };
   #data: Uint8Array | undefined;
 
@@ -57,7 +57,7 @@ export class PackFile {
     return Number(this.#index.getBigUint64(offsets + this.count * 4 + (offset - 0x80000000) * 8));
   }
 
-  /** Reads an object. `readBase` reads one that a delta names by its hash. */
+  /** Reads an object. `readBase` reads an object that a delta names by its hash. */
   read(offset: number, readBase: (id: string) => GitObject): GitObject {
     const deltas: Uint8Array[] = [];
     let object: GitObject | undefined;

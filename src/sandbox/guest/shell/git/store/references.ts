@@ -101,7 +101,7 @@ export class References {
     if (change && to !== undefined) this.#log("HEAD", { from, to, ...change });
   }
 
-  /** Makes a reference name another one. */
+  /** Makes a reference name another reference. */
   setSymbolic(name: string, target: string): void {
     this.#write(name, `ref: ${target}\n`);
   }

@@ -234,7 +234,7 @@ export function* walk(repository: Repository, options: WalkOptions): Generator<C
   }
 }
 
-/** Visits each commit behind all of its children, and lines of history one after the other. */
+/** Visits each commit behind all of its children, and lines of history in turn. */
 function* topological(
   starts: readonly Commit[],
   parentsOf: (commit: Commit) => readonly string[],
@@ -277,7 +277,7 @@ export function mergeBases(repository: Repository, one: string, other: string): 
   return shared.filter((id) => !covered.has(id));
 }
 
-/** True if a commit is in the history of another one, or is it. */
+/** True if a commit is in the history of another commit, or is that commit. */
 export function isAncestor(repository: Repository, old: string, recent: string): boolean {
   for (const { id } of walk(repository, { starts: [recent] })) if (id === old) return true;
   return false;

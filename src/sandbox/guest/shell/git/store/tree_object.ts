@@ -57,7 +57,7 @@ export function entryOfTree(store: ObjectStore, tree: string, path: string): Tre
   return found;
 }
 
-/** Writes the trees of files. Returns the hash of the top one. */
+/** Writes the trees of files. Returns the hash of the top tree. */
 export function writeTrees(store: ObjectStore, files: Iterable<readonly [string, TreeFile]>): string {
   interface Folder {
     readonly files: Map<string, TreeFile>;

@@ -29,7 +29,7 @@ export function findChanges(
     spec?: PathSpec;
     untracked?: UntrackedMode;
     ignored?: "no" | "traditional" | "matching";
-    /** Tree with which the index is compared. @default that of the commit of `HEAD` */
+    /** Tree with which the index is compared. @default the tree of the commit of `HEAD` */
     tree?: string | undefined;
   } = {},
 ): Changes {
@@ -60,7 +60,7 @@ export function findChanges(
   };
 }
 
-/** How far a branch and the one that it follows are apart. */
+/** How far a branch and the branch that it follows are apart. */
 export interface Tracking {
   /** Short name of the branch that is followed. */
   readonly upstream: string;
@@ -69,7 +69,7 @@ export interface Tracking {
   readonly behind: number;
 }
 
-/** Returns how far a branch and the one that it follows are apart, if it follows one. */
+/** Returns how far a branch and the branch that it follows are apart, if it follows a branch. */
 export function trackingOf(repository: Repository, branch: string): Tracking | undefined {
   const reference = upstreamOf(repository, branch);
   if (reference === undefined) return undefined;

@@ -61,7 +61,7 @@ function readLines({ files }: Repository, path: string): AttributeLine[] {
   });
 }
 
-/** How the line ends of a file are converted: those of text, those of contents that look like text, or none. */
+/** How the line ends of a file are converted: as text, as text if the contents look like text, or not at all. */
 function conversionOf(
   repository: Repository,
   path: string,
@@ -80,7 +80,7 @@ function conversionOf(
   return { text: isAutomatic ? "auto" : "none", isCrlf: automatic === "true" };
 }
 
-/** True if the line ends of a file will not be those of the work tree when it is checked out again. */
+/** True if the line ends of a file will differ from the work tree when the file is checked out again. */
 export function losesReturns(repository: Repository, path: string): boolean {
   const { text, isCrlf } = conversionOf(repository, path);
   return text !== "none" && !isCrlf;
@@ -102,7 +102,7 @@ function hasStoredReturns({ index, objects }: Repository, path: string): boolean
   return entry !== undefined && textOf(objects.readKind(entry.id, "blob")).includes("\r\n");
 }
 
-/** Converts stored contents to those of the work tree. */
+/** Converts stored contents to contents of the work tree. */
 export function toWorking(repository: Repository, path: string, bytes: Uint8Array): Uint8Array {
   if (!bytes.includes(10)) return bytes;
   const { text, isCrlf } = conversionOf(repository, path);

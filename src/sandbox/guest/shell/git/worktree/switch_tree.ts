@@ -18,7 +18,7 @@ const WORDINGS = {
 } as const satisfies Readonly<Record<string, Wording>>;
 
 /**
- * Brings index and work tree from one tree to another one, and keeps changes in files that are the same in both.
+ * Brings index and work tree from a tree to another tree, and keeps changes in files that are the same in both.
  *
  * @throws {GitError} if changes or untracked files would be lost. Nothing has been changed then.
  */
@@ -114,7 +114,7 @@ function refuseLosses(
   if (parts.length > 0) throw new GitError(`${parts.join("")}Aborting`, { kind: "", exitCode: 1 });
 }
 
-/** Makes index and work tree those of a tree, and discards all changes of files that git knows. */
+/** Makes index and work tree equal to a tree, and discards all changes of files that git knows. */
 export function forceTree(repository: Repository, tree: string | undefined): void {
   const { objects, index } = repository;
   const work = new WorkTree(repository);
@@ -135,7 +135,7 @@ export function forceTree(repository: Repository, tree: string | undefined): voi
   }
 }
 
-/** Makes the index that of a tree, and leaves the work tree alone. */
+/** Makes the index equal to a tree, and leaves the work tree alone. */
 export function resetIndex(
   repository: Repository,
   files: FileMap,

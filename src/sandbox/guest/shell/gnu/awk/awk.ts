@@ -175,7 +175,9 @@ function sourcePath(name: string, { files, cwd }: CommandContext): string {
   return !statusOf(files, path) && statusOf(files, `${path}.awk`) ? `${path}.awk` : path;
 }
 
-/** Replaces the lines of `@include` by the files that they name, each once. Returns `undefined` if one is missing. */
+/**
+ * Replaces the lines of `@include` by the files that they name, each once. Returns `undefined` if a file is missing.
+ */
 function includeSources(program: string, context: CommandContext): string | undefined {
   const read = new Set<string>();
   let isComplete = true;
@@ -201,7 +203,7 @@ interface CompiledRule {
 
 const NO_LOCALS: Frame = [];
 
-/** One run of a program. */
+/** A run of a program. */
 class Run {
   readonly #runtime: Runtime;
   readonly #rules: readonly CompiledRule[];

@@ -350,7 +350,7 @@ function characterCount(text: string): number {
   return SURROGATE.test(text) ? [...text].length : text.length;
 }
 
-/** Number of characters before an offset; -1 for a negative one. */
+/** Number of characters before an offset; -1 for a negative offset. */
 function characterIndex(text: string, offset: number): number {
   return offset < 0 ? offset : characterCount(text.slice(0, offset));
 }

@@ -12,7 +12,7 @@ export interface Code<T> {
 /** A compiled expression. */
 export type ValueCode = Code<Value>;
 
-/** Joins parts to one that runs after them with their values. It waits for parts that run commands. */
+/** Joins parts to a part that runs after them with their values. The joined part waits for parts that run commands. */
 export function join<Parts extends unknown[], T>(
   parts: { readonly [K in keyof Parts]: Code<Parts[K]> },
   run: (values: Parts, frame: Frame) => T | Promise<T>,

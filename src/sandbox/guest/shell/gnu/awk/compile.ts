@@ -381,7 +381,7 @@ export function readMain(runtime: Runtime): string | undefined {
   }
 }
 
-/** Runs `write`, whose failure is one of a redirection. */
+/** Runs `write`. A failure is a failure of the redirection. */
 export function redirect(name: string, write: () => void): void {
   try {
     write();

@@ -203,7 +203,10 @@ function quoteMember(sign: string): string {
   return sign === "-" ? "\\-" : quote(sign);
 }
 
-/** Yields the matches of an expression in a text, from left to right. An empty match behind another one does not count. */
+/**
+ * Yields the matches of an expression in a text, from left to right. An empty match behind another match does not
+ * count.
+ */
 export function* matchesOf(expression: RegExp, text: string): Generator<RegExpExecArray> {
   let end = -1;
   for (let from = 0; from <= text.length;) {

@@ -65,7 +65,7 @@ function hashed(texts: readonly string[]): string[] {
     place(index);
   });
   function place(item: number): void {
-    (places[(hashes[item] ?? 0) % size] ??= []).push(item); // the last one of a place is the first one of its chain
+    (places[(hashes[item] ?? 0) % size] ??= []).push(item); // the last item of a place is the first item of the chain
   }
   return places.flatMap((chain) => chain.toReversed().map((item) => texts[item] ?? ""));
 }

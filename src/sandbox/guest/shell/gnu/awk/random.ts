@@ -1,6 +1,6 @@
 /** Words of the state, and the distance of the two words that are added. */
 const [WORDS, DISTANCE] = [63, 1];
-/** Number of values in the table from which the next one is drawn. */
+/** Number of values in the table from which the next value is drawn. */
 const DRAWN = 512;
 /** Values that are dropped after a seed. */
 const DROPPED = 10 * WORDS;

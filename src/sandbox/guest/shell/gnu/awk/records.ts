@@ -51,7 +51,10 @@ export class RecordReader {
 
 const PARAGRAPH_END = /\n\n+/g;
 
-/** Parts of a text, and the texts between them: one less than parts, and with blanks one before and one behind. */
+/**
+ * Parts of a text, and the texts between them: 1 less than parts, and with blanks also a text before and a text
+ * behind.
+ */
 export interface Parts {
   readonly parts: string[];
   readonly separators: string[];
@@ -171,7 +174,7 @@ export class CurrentRecord {
     this.#isJoined = true;
   }
 
-  /** Number of fields. A smaller number drops fields, a larger one adds empty fields. */
+  /** Number of fields. A smaller number drops fields, a larger number adds empty fields. */
   get count(): number {
     return this.#split().length;
   }

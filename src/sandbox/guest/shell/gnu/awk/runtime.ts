@@ -75,7 +75,7 @@ export class Runtime {
   #hasRead = false;
   #steps = 0;
 
-  /** Called with the name of each file that is opened, and at the end of the last one. */
+  /** Called with the name of each file that is opened, and at the end of the last file. */
   onFile: ((name: string | undefined) => void) | undefined;
 
   constructor(context: CommandContext, streamSettings: StreamSettings = {}) {

@@ -2,7 +2,7 @@ import { matchesOf } from "./expressions.ts";
 
 /** What `sub`, `gsub` and `gensub` replace. */
 export interface SubstituteOptions {
-  /** All matches, or one of them, counted from 1. */
+  /** All matches, or a single match, counted from 1. */
   readonly which: "all" | number;
   /** True if `\1` to `\9` are groups, as of `gensub`. */
   readonly hasGroups: boolean;

@@ -1,7 +1,7 @@
 /** A value: text, a number, or {@linkcode UserText}. `undefined` is a variable that has not been set. */
 export type Value = string | number | UserText | undefined;
 
-/** Text from outside, such as a field. It compares as a number if it looks like one. */
+/** Text from outside, such as a field. The text compares as a number if it looks like a number. */
 export class UserText {
   readonly text: string;
   #number: number | undefined | null = null;
@@ -54,7 +54,7 @@ function numberText(value: number, formatNumber: FormatNumber): string {
   return Number.isFinite(value) ? formatNumber(value) : specialText(value);
 }
 
-/** Text of a number that is not finite. The sign of NaN is that of the C library's failed functions. */
+/** Text of a number that is not finite. The sign of NaN is the sign that the C library's failed functions return. */
 export function specialText(value: number): string {
   if (Number.isNaN(value)) return "-nan";
   return value < 0 ? "-inf" : "+inf";
@@ -68,7 +68,9 @@ export function isTrue(value: Value): boolean {
   return value.number === undefined ? value.text !== "" : value.number !== 0;
 }
 
-/** Returns the number of a value that compares as one; `undefined` for text. A variable that is not set is both. */
+/**
+ * Returns the number of a value that compares as a number; `undefined` for text. A variable that is not set is both.
+ */
 function comparable(value: Value): number | undefined {
   if (typeof value === "number") return value;
   if (value === undefined) return 0;
@@ -172,7 +174,10 @@ export function decodeBytes(bytes: string): string {
   return bytes.replace(/[\x80-\xff]/g, (sign) => String.fromCharCode(0xdc00 + sign.charCodeAt(0)));
 }
 
-/** Decodes byte text. A byte that is no character becomes half of a surrogate pair, which {@linkcode encodeText} restores. */
+/**
+ * Decodes byte text. A byte that is no character becomes half of a surrogate pair, which {@linkcode encodeText}
+ * restores.
+ */
 export function decodeText(bytes: string): string {
   if (!/[\x80-\xff]/.test(bytes)) return bytes;
   return bytes.replace(

@@ -5,7 +5,7 @@ import { printDump, readDumpFormat } from "./hexdump_format.ts";
 
 const WIDTH = 16;
 
-/** Splits byte text into lines of 16 bytes, with `undefined` for those that repeat the one before. */
+/** Splits byte text into lines of 16 bytes, with `undefined` for lines that repeat the line before. */
 function* rowsOf(text: string, isFull: boolean): Generator<{ at: number; line: string | undefined }> {
   let previous: string | undefined;
   let isRepeated = false;

@@ -3,7 +3,7 @@ import { fail } from "../files/operands.ts";
 import { formatPrintf } from "../printf.ts";
 import { BYTE_ESCAPES } from "./od.ts";
 
-/** A text with at most one conversion. */
+/** A text with at most a single conversion. */
 interface Part {
   /** What precedes the conversion; the whole text if there is no conversion. */
   readonly text: string;
@@ -109,7 +109,7 @@ function sizeOf({ kind, precision }: Conversion, size: number | undefined): numb
   return size === undefined ? sizes[0] ?? 1 : sizes.includes(size) ? size : bad();
 }
 
-/** Prints bytes that begin at an address. Blocks that repeat the one before are `*`, unless all are shown. */
+/** Prints bytes that begin at an address. Blocks that repeat the block before are `*`, unless all are shown. */
 export function printDump(
   bytes: Uint8Array,
   { lines, blockBytes, end }: DumpFormat,
@@ -127,7 +127,7 @@ export function printDump(
     poll();
     const block = bytes.subarray(at, at + blockBytes);
     const text = textOf(block);
-    // a short last block is a repetition if the one before begins with it
+    // a short last block is a repetition if the block before begins with it
     if (!showsAll && previous?.startsWith(text)) {
       if (!isRepeated) print("*\n");
       isRepeated = true;

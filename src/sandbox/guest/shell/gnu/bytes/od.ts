@@ -64,7 +64,7 @@ interface Form {
   readonly isShown: boolean;
 }
 
-/** Forms that are named by one letter. */
+/** Forms that are named by a single letter. */
 const LETTERS: Readonly<Record<string, string>> = {
   a: "a",
   b: "o1",

@@ -403,7 +403,7 @@ class Parser {
     if (this.#take("(")) {
       const value = this.#expression();
       this.#expect(")");
-      // An assignment in parentheses is printed, so that it must not look like a bare one.
+      // An assignment in parentheses is printed, so that it must not look like a bare assignment.
       return value.type === "assign"
         ? { type: "binary", operator: "+", left: value, right: { type: "number", text: "0" } }
         : value;

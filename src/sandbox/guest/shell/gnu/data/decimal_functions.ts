@@ -1,6 +1,6 @@
 import { type Decimal, integerRoot, truncate, ZERO } from "./decimal.ts";
 
-/** Digits beyond those of the result, which absorb the rounding of steps. */
+/** Digits beyond the digits of the result, which absorb the rounding of steps. */
 const GUARD_DIGITS = 12;
 
 /** The functions compute in fixed point: a bigint `x` stands for `x / one`. */
@@ -9,7 +9,7 @@ function fixed(value: Decimal, scale: number, extra = 0): { x: bigint; one: bigi
   return { x: truncate(value, digits).value, one: 10n ** BigInt(digits), digits };
 }
 
-/** Sums `first`, and each term that `next` computes from the one before, until a term is zero. */
+/** Sums `first`, and each term that `next` computes from the term before, until a term is zero. */
 function series(first: bigint, next: (term: bigint, round: bigint) => bigint): bigint {
   let sum = first;
   let term = first;

@@ -38,7 +38,7 @@ interface Column {
   readonly text: (row: Row) => string;
 }
 
-/** `df` of GNU coreutils 9.1. A session has one file system, in memory. */
+/** `df` of GNU coreutils 9.1. A session has a single file system, in memory. */
 export const df: GnuCommand = (args, context) => {
   const options = parseOptions(args, OPTIONS);
   const rows = rowsOf(options, context);

@@ -9,7 +9,7 @@ const OPTIONS = "0,null:a,all:apparent-size:B,block-size=:b,bytes:c,total:D,dere
   "s,summarize:t,threshold=:time?:time-style=:X,exclude-from=:exclude=:x,one-file-system";
 const UNITS = "KMGTPE";
 
-/** Size as `-h` prints it: at most one digit behind the point, rounded up. */
+/** Size as `-h` prints it: at most a single digit behind the point, rounded up. */
 export function humanSize(bytes: number, base = 1024): string {
   if (bytes < base) return String(bytes);
   let power = 0;

@@ -206,7 +206,7 @@ const INTERPRETERS: Readonly<Record<string, readonly [name: string, mime: string
   python: ["Python script", "text/x-script.python"],
 };
 
-/** Tells what contents are. `bytes` has one character for each byte. */
+/** Tells what contents are. `bytes` has a character for each byte. */
 export function kindOfContents(bytes: string, zone: Zone): FileKind {
   if (bytes === "") return { description: "empty", mime: "inode/x-empty", charset: "binary" };
   const signature = SIGNATURES.find(({ start }) => start.test(bytes));

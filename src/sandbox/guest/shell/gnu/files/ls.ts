@@ -31,7 +31,7 @@ interface Entry {
 const HALF_YEAR_MS = 15_778_476_000;
 const FAILED = 2;
 
-/** `ls` of GNU coreutils 9.1, whose output is no terminal: one name a line unless an option says otherwise. */
+/** `ls` of GNU coreutils 9.1, whose output is no terminal: a name a line unless an option says otherwise. */
 export const ls: GnuCommand = (args, context) => {
   const options = parseOptions(args, OPTIONS, { exitCode: FAILED });
   checkWords(options);
@@ -347,7 +347,7 @@ function commaLines(names: readonly string[]): string {
   return text;
 }
 
-/** Formats a size as `ls -h` and `du -h` do: rounded up, with one digit behind the point below 10. */
+/** Formats a size as `ls -h` and `du -h` do: rounded up, with a digit behind the point below 10. */
 export function humanSize(bytes: number, base: number): string {
   const units = base === 1000 ? ["", "k", "M", "G", "T", "P"] : ["", "K", "M", "G", "T", "P"];
   let value = bytes;

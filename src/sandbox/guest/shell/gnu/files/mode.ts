@@ -6,7 +6,7 @@ import { childOf, quoted } from "./operands.ts";
 const WHO: Readonly<Record<string, number>> = { u: 0o4700, g: 0o2070, o: 0o1007, a: 0o7777 };
 const RIGHTS: Readonly<Record<string, number>> = { r: 0o444, w: 0o222, x: 0o111 };
 
-/** Computes a mode from an old one. */
+/** Computes a mode from an old mode. */
 export type ModeChange = (mode: number, options: { isFolder: boolean; umask: number }) => number;
 
 /** Reads an octal or symbolic mode such as `u=rwX,go-w`; `undefined` if the text is none. */

@@ -6,7 +6,9 @@ import { fail, quoted } from "./operands.ts";
 const OPTIONS = "c,changes:f,silent:quiet:v,verbose:dereference:h,no-dereference:from=:no-preserve-root:" +
   "preserve-root:reference=:R,recursive:H:L:P";
 
-/** `chown` and `chgrp` of GNU coreutils 9.1. All files have one owner, whom they keep: another one is refused. */
+/**
+ * `chown` and `chgrp` of GNU coreutils 9.1. All files have the same owner, whom they keep: another owner is refused.
+ */
 function keepOwner(kind: "user" | "group"): GnuCommand {
   return (args, context) => {
     const options = parseOptions(args, OPTIONS);
@@ -39,7 +41,10 @@ function requireFile(name: string, { files, cwd }: CommandContext): void {
   }
 }
 
-/** Returns whether an owner such as `user:group` is another than that of all files. Fails if there is no such name. */
+/**
+ * Returns whether an owner such as `user:group` is another owner than the owner of all files. Fails if there is no
+ * such name.
+ */
 function namesOther(text: string, kind: "user" | "group"): boolean {
   const [user = "", group = ""] = kind === "group" ? ["", text] : text.split(/[:.]/);
   for (const [name, word] of [[user, "user"], [group, "group"]]) {

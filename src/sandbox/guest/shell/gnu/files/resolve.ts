@@ -2,7 +2,7 @@ import { type CommandContext, type GnuCommand, pathOf, statusOf, UsageError } fr
 import { parseOptions } from "../options.ts";
 import { baseName, fail, folderName, quoted } from "./operands.ts";
 
-/** Which parts of a path may be missing: none, the last one, or all. */
+/** Which parts of a path may be missing: none, the last part, or all. */
 export type Missing = "nothing" | "last" | "missing";
 
 const MAX_LINKS = 40;

@@ -212,7 +212,7 @@ class OutputNames {
   readonly #digits: string;
   readonly #grows: boolean;
   #length: number;
-  /** Number of the next name among those of the same length. */
+  /** Number of the next name among names of the same length. */
   #number: number;
   #head = "";
 

@@ -12,7 +12,7 @@ function kindText({ kind, size }: FileStatus): string {
   return kind === "link" ? "symbolic link" : kind === "device" ? "character special file" : kind;
 }
 
-/** What `stat` prints without a format. All files are on one device. */
+/** What `stat` prints without a format. All files are on the same device. */
 const DEFAULT_FORMAT = [
   "  File: %N",
   "  Size: %-10s\tBlocks: %-10b IO Block: %-6o %F",

@@ -12,7 +12,7 @@ const LONG_LINE = 300;
 // deno-lint-ignore no-control-regex -- those are looked for
 const NO_TEXT = /[\0-\x06\x0e-\x1a\x1c-\x1f\x7f]/;
 
-/** Returns the encoding of contents, or `undefined` if they are no text. `bytes` has one character for each byte. */
+/** Returns the encoding of contents, or `undefined` if they are no text. `bytes` has a character for each byte. */
 export function encodingOf(bytes: string): TextEncoding | undefined {
   const isLittle = bytes.startsWith("\xff\xfe");
   if (isLittle || bytes.startsWith("\xfe\xff")) {

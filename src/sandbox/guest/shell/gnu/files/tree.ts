@@ -30,7 +30,7 @@ interface Entry {
   entries: Entry[] | undefined;
 }
 
-/** `tree` 2.1 without colours. Its graphics are those of a locale with UTF-8. */
+/** `tree` 2.1 without colours. The graphics are the graphics of a locale with UTF-8. */
 export const tree: GnuCommand = (args, context) => {
   const options = readTreeOptions(args);
   const { files, cwd, print } = context;

@@ -23,7 +23,7 @@ export interface Candidate {
   readonly isNamed: boolean;
 }
 
-/** Names of ignore files, the most important first. Those of git count only within a repository. */
+/** Names of ignore files, the most important first. Ignore files of git count only within a repository. */
 const IGNORE_FILES = [".rgignore", ".ignore", ".gitignore", ".git/info/exclude"] as const;
 
 interface FolderRules {

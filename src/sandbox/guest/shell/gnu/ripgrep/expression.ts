@@ -77,7 +77,7 @@ export class RipgrepExpression {
     return groups ? { start: groups.index, end: groups.index + groups[0].length, groups } : undefined;
   }
 
-  /** Yields the matches of a text. An empty one does not follow another match directly. */
+  /** Yields the matches of a text. An empty match does not follow another match directly. */
   *matches(text: string): Generator<RipgrepMatch> {
     let end = -1;
     for (let at = 0; at <= text.length;) {

@@ -90,7 +90,7 @@ const FILE_TYPES: Readonly<Record<string, string>> = {
   zsh: "*.zsh, .zlogin, .zlogout, .zprofile, .zshenv, .zshrc, zlogin, zlogout, zprofile, zshenv, zshrc",
 };
 
-/** The file types of one call, with those of `--type-add`. */
+/** The file types of a call, with the types of `--type-add`. */
 export class FileTypes {
   readonly #globs = new Map(
     Object.entries(FILE_TYPES).map(([name, globs]) => [name, globs.split(", ")]),

@@ -13,7 +13,7 @@ export interface SearchText {
   encode(text: string): string;
 }
 
-/** Lines that are selected together: one, or those of a match over several lines. */
+/** Lines that are selected together: a line, or the lines of a match over several lines. */
 export interface Selection {
   readonly first: number;
   readonly last: number;

@@ -51,7 +51,7 @@ export type Shown =
   | "nothing"
   | "json";
 
-/** What one call of `rg` searches, and what it prints. */
+/** What a call of `rg` searches, and what the call prints. */
 export interface RipgrepSettings {
   readonly options: ParsedOptions;
   readonly patterns: readonly string[];

@@ -73,7 +73,7 @@ function read(name: string, context: CommandContext): string {
   return name === "-" ? context.stdin : textOf(context.files.read(pathOf(context.cwd, name)));
 }
 
-/** Formats lines. A line may begin in one file and end in the next. */
+/** Formats lines. A line may begin in a file and end in the next. */
 class LinePrinter {
   readonly #style: Style;
   #number = 0;

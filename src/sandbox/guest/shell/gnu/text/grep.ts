@@ -37,7 +37,7 @@ interface Settings {
   readonly find: (line: string, from: number) => Match | undefined;
   readonly isInverted: boolean;
   readonly shows: "lines" | "matches" | "count" | "names" | "nothing";
-  /** Whether `names` are those of the files without a match. */
+  /** Whether `names` name the files without a match. */
   readonly namesMisses: boolean;
   readonly maxCount: number;
   readonly showsNames: boolean;

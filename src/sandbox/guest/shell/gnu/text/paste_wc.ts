@@ -129,7 +129,7 @@ function countWords(text: string): number {
   return count;
 }
 
-/** `nproc`: the sandbox runs on one thread. */
+/** `nproc`: the sandbox runs on a single thread. */
 export const nproc: GnuCommand = (args, { print }) => {
   const options = parseOptions(args, "all:ignore=:help:version");
   if (options.operands.length > 0) throw new UsageError(`extra operand '${options.operands[0]}'`);

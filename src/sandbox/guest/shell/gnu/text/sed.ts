@@ -25,7 +25,7 @@ interface Address {
   readonly kind: "line" | "last" | "step" | "pattern" | "plus" | "multiple" | "zero";
   readonly line: number;
   readonly step: number;
-  /** Absent for the empty pattern, which is that of the last match. */
+  /** Absent for the empty pattern, which is the pattern of the last match. */
   readonly pattern: RegExp | undefined;
 }
 
@@ -343,7 +343,7 @@ class ScriptParser {
     }
   }
 
-  /** Reads the number of a sign, such as that of `\x41`. An operator remains one. */
+  /** Reads the number of a sign, such as `\x41`. An operator remains an operator. */
   #numberedSign(letter: string): string {
     const [digits, base] = letter === "x"
       ? [/[0-9a-fA-F]{1,2}/y, 16] as const

@@ -98,7 +98,7 @@ function randomNumbers(name: string | undefined, context: CommandContext): Rando
   });
 }
 
-/** Numbers from a source of bytes, of which none is wasted: what a choice leaves is used by the next one. */
+/** Numbers from a source of bytes, of which none is wasted: what a choice leaves is used by the next choice. */
 class RandomNumbers {
   readonly #read: (count: number) => Uint8Array;
   #number = 0n;

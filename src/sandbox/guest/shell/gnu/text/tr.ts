@@ -18,7 +18,7 @@ const CLASSES: Readonly<Record<string, RegExp>> = {
 const LAST_ASCII = "\x7f";
 const BYTES = Array.from({ length: 256 }, (_, code) => String.fromCharCode(code));
 
-/** A part of a set. A repeat without a count fills the set up to the length of the other one. */
+/** A part of a set. A repeat without a count fills the set up to the length of the other set. */
 type SetPart =
   | { readonly kind: "bytes"; readonly bytes: string }
   | { readonly kind: "class"; readonly name: string; readonly bytes: string }

@@ -50,7 +50,7 @@ export const tsort: GnuCommand = (args, context) => {
   return isLooped ? 1 : 0;
 };
 
-/** Reports a loop, and removes one of its relations. */
+/** Reports a loop, and removes a relation of the loop. */
 function breakLoop(items: readonly Item[], name: string, warn: (text: string) => void): void {
   const path: Item[] = [];
   let [at] = items;

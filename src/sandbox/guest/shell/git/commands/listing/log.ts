@@ -159,7 +159,7 @@ function chooseCommits(
   if (!options.has("reverse")) return choose();
   return [...choose()].reverse();
 
-  /** Returns the pair of the file that the followed one was renamed from. */
+  /** Returns the pair of the file that the followed file was renamed from. */
   function renamedFrom(commit: Commit, pairs: readonly FilePair[]): FilePair | undefined {
     if (!pairs.some(({ letter }) => letter === "A")) return undefined;
     const all = compareTreeObjects(objects, { from: treeOf(commit.parents[0]), to: commit.tree });
@@ -176,7 +176,7 @@ function chooseCommits(
   }
 }
 
-/** Reads revisions and ranges of revisions. Without any, the range is that of `HEAD`. */
+/** Reads revisions and ranges of revisions. Without any, the range is the range of `HEAD`. */
 function readRange(
   repository: Repository,
   options: CommandOptions,
@@ -355,7 +355,7 @@ class LogPrinter {
   /** True if the last line of the graph waits for its end. */
   #isOpen = false;
 
-  /** Prints a commit with the line of history that it is on. Only histories without merges have one line. */
+  /** Prints a commit with the line of history that it is on. Only histories without merges have a single line. */
   #printLine(commit: Commit, text: string, diff: string): void {
     const { context } = this.#repository;
     if (commit.parents.length > 1) refuse("--graph of a history with merges");

@@ -29,7 +29,7 @@ export function readFormat(text: string, repository: Pick<Repository, "config">)
   return alias === undefined ? fatal(`invalid --pretty format: ${text}`) : readFormat(alias, repository);
 }
 
-/** Returns whether a format ends each commit with a line end, in place of one between commits. */
+/** Returns whether a format ends each commit with a line end, in place of a line end between commits. */
 export function endsEach(format: string): boolean {
   return format === "oneline" || format === "reference" || format.startsWith("tformat:");
 }

@@ -246,7 +246,7 @@ export function longText(
   return `${text}nothing to commit, working tree clean\n`;
 }
 
-/** Returns the first lines of `git status`: the branch, and how far it is from the one that it follows. */
+/** Returns the first lines of `git status`: the branch, and how far it is from the branch that it follows. */
 function headText(repository: Repository): string {
   const branch = repository.references.branch();
   if (branch === undefined) return detachedText(repository);
@@ -254,7 +254,7 @@ function headText(repository: Repository): string {
   return `On branch ${branch}${tracking ? `\n${trackingText(tracking)}` : ""}`;
 }
 
-/** Returns what `git status` and `git checkout` print about a branch and the one that it follows. */
+/** Returns what `git status` and `git checkout` print about a branch and the branch that it follows. */
 export function trackingText(
   { upstream, isGone, ahead, behind }: NonNullable<ReturnType<typeof trackingOf>>,
 ): string {

@@ -1,4 +1,4 @@
-/** Lines `fromStart` to `fromEnd` of one text that are lines `toStart` to `toEnd` of another. */
+/** Lines `fromStart` to `fromEnd` of a text that are lines `toStart` to `toEnd` of another text. */
 interface Change {
   readonly fromStart: number;
   readonly fromEnd: number;
@@ -6,7 +6,7 @@ interface Change {
   readonly toEnd: number;
 }
 
-/** One of the two texts, with the part of it that a hunk shows. */
+/** A text of the two, with the part that a hunk shows. */
 interface Shown {
   readonly lines: readonly string[];
   readonly start: number;

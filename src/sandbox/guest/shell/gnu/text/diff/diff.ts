@@ -25,7 +25,7 @@ const OPTIONS =
   `left-column:suppress-common-lines:t,expand-tabs:${FORMAT_OPTIONS}`;
 const TROUBLE = 2;
 const DEFAULT_CONTEXT = 3;
-/** Number of changes up to which the shortest script is searched. Files that differ more are one change. */
+/** Number of changes up to which the shortest script is searched. Files that differ more are a single change. */
 const MAX_CHANGES = 4000;
 /** Columns of a line of `-y`. */
 const WIDTH = 130;
@@ -350,7 +350,10 @@ function toChanges(
   return changes;
 }
 
-/** Moves the marked run `[start, end)` down while the line behind it equals its first one. Returns by how much. */
+/**
+ * Moves the marked run `[start, end)` down while the line behind the run equals the first line of the run. Returns by
+ * how much.
+ */
 function slideDown(lines: readonly string[], marks: Uint8Array, start: number, end: number): number {
   let [first, behind] = [start, end];
   while (behind < lines.length && lines[first] === lines[behind] && !marks[behind]) {
@@ -379,7 +382,7 @@ function normalText(before: readonly string[], after: readonly string[], changes
   }).join("");
 }
 
-/** Returns the changes in groups, in which the lines around one reach those around the next. */
+/** Returns the changes in groups, in which the lines around a change reach the lines around the next. */
 function hunksOf(changes: readonly Change[], context: number): Change[][] {
   const hunks: Change[][] = [];
   for (const change of changes) {

@@ -6,7 +6,7 @@ export interface Change {
   readonly toEnd: number;
 }
 
-/** Lines of both files that follow each other and are of one kind. */
+/** Lines of both files that follow each other and are of the same kind. */
 export interface LineGroup {
   readonly kind: "old" | "new" | "unchanged" | "changed";
   readonly old: readonly string[];

@@ -10,7 +10,7 @@ export interface SideBySideSettings {
   readonly width: number;
   /** True to write spaces in place of tabs. */
   readonly hasSpaces: boolean;
-  /** Common lines: both, only the left one, or none. */
+  /** Common lines: both, only the left line, or none. */
   readonly common: "both" | "left" | "none";
 }
 
@@ -106,7 +106,7 @@ class Page {
   }
 }
 
-/** True for the second and later bytes of a character, as texts of commands have one sign for each byte. */
+/** True for the second and later bytes of a character, as texts of commands have a sign for each byte. */
 function isContinuation(sign: string): boolean {
   return sign >= "\x80" && sign < "\xc0";
 }

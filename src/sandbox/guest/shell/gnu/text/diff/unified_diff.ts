@@ -12,7 +12,7 @@ export interface Hunk {
   readonly lines: readonly { readonly sign: string; readonly text: string }[];
 }
 
-/** Changes of one file. */
+/** Changes of a file. */
 export interface FileChange {
   readonly oldName: string;
   readonly newName: string;
@@ -23,7 +23,7 @@ export interface FileChange {
   /** Line of the input at which the hunks start. */
   readonly line: number;
   readonly hunks: readonly Hunk[];
-  /** What is wrong with the hunk behind the last one. The file is not changed then. */
+  /** What is wrong with the hunk behind the last hunk. The file is not changed then. */
   readonly error?: UsageError;
 }
 
@@ -120,7 +120,7 @@ function malformed(lines: readonly string[], at: number): never {
   return stop(`malformed patch at line ${at + 1}: ${(lines[at] ?? "").replace(/\n$/, "")}\n`);
 }
 
-/** Returns the hunk that takes back another one. */
+/** Returns the hunk that takes back another hunk. */
 export function reverse({ oldStart, newStart, lines }: Hunk): Hunk {
   const turned = lines.map(({ sign, text }) => ({
     sign: sign === "-" ? "+" : sign === "+" ? "-" : " ",
