@@ -151,6 +151,11 @@ export const describeNames: Builtin = async (call) => {
   if (word !== undefined && others.length === 0 && state.disabledBuiltins?.has(word)) {
     if (name === "type" || /[pvV]/.test(options)) return await describeFile(word, options, call);
   }
+  const [, unknown] = /^-[pvV]*([^pvV-])/.exec(args[0] ?? "") ?? [];
+  if (name === "command" && unknown !== undefined) {
+    const usage = "command: usage: command [-pVv] command [arg ...]";
+    return complained(`command: -${unknown}: invalid option\n${usage}`, 2);
+  }
   if (name === "command" && /^-[vV]+$/.test(args[0] ?? "") && args.length > 2) {
     return await describeEach(call);
   }
