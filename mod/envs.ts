@@ -84,3 +84,26 @@ export {
   type ReasoningGymOptions,
   type ReasoningGymTasksOptions,
 } from "../src/envs/reasoning_gym/reasoning_gym.ts";
+export { checkHarborTasks, type HarborCheck, type HarborCheckOptions } from "../src/envs/harbor/check.ts";
+export { findHarborTasks, loadHarborTask } from "../src/envs/harbor/config/load_task.ts";
+export {
+  type HarborEnd,
+  HarborEnv,
+  type HarborEnvOptions,
+  harborEnvTask,
+} from "../src/envs/harbor/harbor_env.ts";
+export {
+  type HarborSandboxes,
+  HarborTasks,
+  type HarborTasksOptions,
+} from "../src/envs/harbor/harbor_tasks.ts";
+export type {
+  CarriedPaths,
+  HarborFile,
+  HarborSolution,
+  HarborTask,
+  ImagePlan,
+  ImageStep,
+  RewardFileName,
+  VerifierPlan,
+} from "../src/envs/harbor/task.ts";

@@ -71,6 +71,9 @@ export { measureTimeScale, type TimeScaleOptions } from "../src/sandbox/time_sca
 export { type OkResult, orThrow, ProgramError } from "../src/sandbox/or_throw.ts";
 export { activeLayers, detectLayers, type Layer, type LayerReport } from "../src/sandbox/process/layers.ts";
 export type { Lease } from "../src/sandbox/lease.ts";
+export type { NetworkTrial } from "../src/sandbox/network/broker/egress_policy.ts";
+export { SecretValues } from "../src/sandbox/profile/secret_values.ts";
+export type { NetworkMatch, NetworkSecret, NetworkSettings } from "../src/sandbox/profile/network.ts";
 export type { Limits } from "../src/sandbox/profile/schema.ts";
 export { SandboxPool, type SandboxPoolOptions } from "../src/sandbox/pool.ts";
 export { loadProfile, parseProfile, type Preload, type Profile } from "../src/sandbox/profile/profile.ts";

@@ -32,6 +32,8 @@ export {
   type PythonInterpreterOptions,
   type ReplyLimits,
 } from "../src/transforms/python_interpreter.ts";
+export { type AuditedHack, RewardAudit, type RewardAuditOptions } from "../src/transforms/reward_audit.ts";
+export { type HackKind, type HackSign } from "../src/transforms/reward_audit/hack_signs.ts";
 export { StepCounter, type StepCounterOptions } from "../src/transforms/step_counter.ts";
 export { ToolTransform, type ToolTransformOptions } from "../src/transforms/tool_transform.ts";
 export type { Transform, TransformContext } from "../src/transforms/transform.ts";

@@ -34,14 +34,17 @@ const REPLACED = "sandbox/guest/shell/replaced_commands.ts";
 /** Returns the text of the manifest for the files as they are now. */
 export function guestManifest(): string {
   const supervisor = filesOf("sandbox/guest/supervisor/supervisor.ts");
+  const broker = filesOf("sandbox/network/broker/broker.ts");
   const worker = filesOf("sandbox/guest/worker.ts");
-  const paths = [...new Set([...supervisor, ...worker])].toSorted();
+  const paths = [...new Set([...supervisor, ...broker, ...worker])].toSorted();
   return [
     ...importLines(paths, MANIFEST),
     "/** Texts of the guest's files by name, each after those that it imports. */",
     "export type GuestSources = Readonly<Record<string, string>>;",
     "",
     ...declaration("SUPERVISOR_FILES", "Files of the process that holds the workers.", supervisor),
+    "",
+    ...declaration("BROKER_FILES", "Files of the process that makes connections.", broker),
     "",
     ...declaration("WORKER_FILES", "Files of an interpreter's worker.", worker),
     "",

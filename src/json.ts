@@ -7,6 +7,11 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [key: string]: JsonValue };
 
+/** True for an object of JSON: no array, and not null. */
+export function isJsonObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** Limits of an untrusted JSON text, which bound the time and memory of reading it. */
 export interface JsonLimits {
   /** Maximum depth of nested arrays and objects. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { ArgumentTypeError } from "./errors.ts";
-import { toFrozenCopy } from "./json.ts";
+import { isJsonObject, toFrozenCopy } from "./json.ts";
 import { exactText } from "./numbers/exact_numbers.ts";
 import type { Message, ToolCall } from "./message.ts";
 
@@ -75,7 +75,7 @@ function toCall({ id, name, arguments: args, arguments_text }: WrittenCall): Par
 function parseArguments(text: string): Record<string, unknown> | string {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : text;
+    return isJsonObject(value) ? { ...value } : text;
   } catch {
     return text; // A model may write invalid JSON; the tool reports that to it.
   }

@@ -53,6 +53,7 @@ export const SECTIONS: readonly Section[] = [
       page("Python", "python"),
       page("Code mode", "code_mode"),
       page("Checkpoints", "checkpoints"),
+      page("Exact episodes", "exact"),
       page("Chat templates", "templates"),
       page("Your own parts", "extend"),
       page("Your own parts in Python", "python_parts"),

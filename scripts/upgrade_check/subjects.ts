@@ -54,6 +54,7 @@ export const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
     "sandbox/guest/state_parts_test.ts",
   ],
   "guest": [
+    "sandbox/exact/virtual_clock_sandbox_test.ts",
     "sandbox/guest/commands_sandbox_test.ts",
     "sandbox/guest/graders_sandbox_test.ts",
     "sandbox/guest/missing_sandbox_test.ts",

@@ -9,8 +9,10 @@ import { compareCommand } from "./commands/compare.ts";
 import { completionCommand } from "./completion/completion_command.ts";
 import { doctorCommand } from "./doctor.ts";
 import { execCommand } from "./exec.ts";
+import { fixturesCommand } from "./fixtures/fixtures_command.ts";
 import { gatewayCommand } from "./gateway/gateway_command.ts";
 import { gradeCommand } from "./commands/grade.ts";
+import { harborCommand } from "./harbor/harbor_command.ts";
 import { initCommand } from "./init/init_command.ts";
 import type { Io } from "./io.ts";
 import { mcpCommand } from "./commands/mcp.ts";
@@ -39,6 +41,8 @@ export function paddockCommand(): Command {
         viewCommand(),
         compareCommand(),
         replayCommand(),
+        harborCommand(),
+        fixturesCommand(),
       ],
     },
     {

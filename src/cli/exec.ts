@@ -21,6 +21,7 @@ import { readProgram, STDIN } from "./input.ts";
 import { interact } from "./repl.ts";
 import {
   cacheDirectory,
+  clockOption,
   flagsOf,
   profileOption,
   resolveProfile,
@@ -83,6 +84,7 @@ export function execCommand(): Command {
     .option("-i, --interactive", "continue with an interactive interpreter after the program")
     .optionsGroup("Sandbox:")
     .addOption(profileOption())
+    .addOption(clockOption())
     .option("--timeout-ms <n>", "time limit, in milliseconds (default: the profile's)", parseWholeNumber(1))
     .option(
       "--memory-mb <n>",

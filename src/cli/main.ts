@@ -34,6 +34,11 @@ const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
     (await load<typeof import("./commands/compare.ts")>("./commands/compare.ts")).compareCommand(),
   replay: async () =>
     (await load<typeof import("./replay/replay_command.ts")>("./replay/replay_command.ts")).replayCommand(),
+  harbor: async () =>
+    (await load<typeof import("./harbor/harbor_command.ts")>("./harbor/harbor_command.ts")).harborCommand(),
+  fixtures: async () =>
+    (await load<typeof import("./fixtures/fixtures_command.ts")>("./fixtures/fixtures_command.ts"))
+      .fixturesCommand(),
   init: async () =>
     (await load<typeof import("./init/init_command.ts")>("./init/init_command.ts")).initCommand(),
   packages: async () =>

@@ -14,6 +14,7 @@ import { ReplBlocks } from "./repl/blocks.ts";
 import { ReplTerminal } from "./repl/terminal.ts";
 import {
   cacheDirectory,
+  clockOption,
   flagsOf,
   profileOption,
   resolveProfile,
@@ -38,6 +39,7 @@ export function replCommand(): Command {
   return new Command("repl")
     .description("Start an interactive Python interpreter in a sandbox")
     .addOption(profileOption())
+    .addOption(clockOption())
     .addHelpText("after", KEYS)
     .action(async (_: object, command: Command) => {
       await runCommand((signal) => runRepl(flagsOf(command), signal));

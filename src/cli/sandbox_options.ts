@@ -1,11 +1,12 @@
-import type { Command, Option } from "commander";
+import { type Command, Option } from "commander";
 import { join, resolve } from "node:path";
 import { ensureBaseImage } from "../sandbox/image/base_image.ts";
 import { defaultCacheDir } from "../sandbox/image/cache_dir.ts";
 import { SandboxPool } from "../sandbox/pool.ts";
 import { detectLayers, type LayerState, layerStates } from "../sandbox/process/layers.ts";
+import { SecretValues } from "../sandbox/profile/secret_values.ts";
 import { loadProfile, type Preload, type Profile, shippedProfiles } from "../sandbox/profile/profile.ts";
-import { type Layer, LAYERS } from "../sandbox/profile/schema.ts";
+import { type Clock, CLOCKS, type Layer, LAYERS } from "../sandbox/profile/schema.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
 import { rethrowAsUsageError } from "./cli_errors.ts";
 import { downloadAtFirstUse } from "./packages/first_use.ts";
@@ -20,12 +21,21 @@ export interface SandboxFlags {
   profile: string;
   cacheDir?: string;
   yes?: boolean;
+  /** @default that of the profile */
+  clock?: Clock;
 }
 
 /** Returns the option `--profile`. */
 export function profileOption(): Option {
   return nameOption("-p, --profile <name>", "profile of the sandbox, a file or one of", shippedProfiles)
     .default("python");
+}
+
+/** Returns the option `--clock`. */
+export function clockOption(): Option {
+  const about =
+    "time that programs see: real, or virtual, which makes results exact (default: the profile's)";
+  return new Option("--clock <clock>", about).choices(CLOCKS);
 }
 
 /** Returns the options of a command, including the global ones. */
@@ -39,14 +49,23 @@ export function flagsOf<Flags>(command: Command): Flags {
  * @throws {UsageError} if the profile does not exist or is invalid, or packages of the profile are missing.
  */
 export async function resolveProfile(
-  { profile: name, cacheDir, yes = false }: SandboxFlags,
+  { profile: name, cacheDir, yes = false, clock }: SandboxFlags,
   signal: AbortSignal,
 ): Promise<Profile> {
   const loaded = await rethrowAsUsageError(async () => loadProfile(await profileSource(name)));
-  const profile = { ...loaded, name };
+  const profile = { ...loaded, name, ...secretsOf(loaded), ...(clock && { clock }) };
   const installation = createInstallation({}, { cacheDir: cacheDirectory(cacheDir), signal });
   await downloadAtFirstUse(profile, { ...installation, isAgreed: yes });
   return profile;
+}
+
+/** Reads the values of a profile's secrets from the environment. */
+function secretsOf({ network }: Profile): Pick<Profile, "secretValues"> {
+  const variables = Object.values(network?.secrets ?? {}).map(({ env }) => env);
+  if (variables.length === 0) return {};
+  const found = variables.map((name) => [name, Deno.env.get(name)] as const);
+  const values = found.flatMap(([name, value]) => value === undefined ? [] : [[name, value] as const]);
+  return { secretValues: new SecretValues(Object.fromEntries(values)) };
 }
 
 /** Starts a sandbox. Prints a line to stderr if the base image must be built first. */

@@ -1,6 +1,5 @@
 import { Command, Option } from "commander";
 import type { Tokenizer } from "../chat/tokenizer.ts";
-import { HttpServer, type RequestHandler } from "../server/http/http_server.ts";
 import { GarbageCollector } from "../server/garbage.ts";
 import { PaddockServer, partsOf } from "../server/paddock_server.ts";
 import { EXIT, runCommand } from "./run_command.ts";
@@ -11,7 +10,7 @@ import { currentIo } from "./io.ts";
 import { collectValues, parseWholeNumber } from "./options.ts";
 import { escapeControls } from "../terminal_text.ts";
 import { writeText } from "./output.ts";
-import { resolveServeAddress, type ServeAddress } from "./serve/address.ts";
+import { resolveServeAddress } from "./serve/address.ts";
 import { openServedGraders } from "./rollout/graders.ts";
 import { pythonProfileOption } from "./rollout/python_files.ts";
 import { openToolFiles } from "./rollout/tools.ts";
@@ -35,17 +34,15 @@ import {
   reportSuspended,
 } from "./serve/hibernation.ts";
 import { LOG_LEVELS, type LogLevel, openEventLog } from "./serve/event_log.ts";
-import { listenError, logError, waitForAbort } from "./serve/listening.ts";
-import { SERVER_POLICIES } from "./rollout/policies.ts";
-import { openRollouts, openRuns, type ServeRolloutFlags } from "./serve/rollouts.ts";
+import { listen, logError, stdinEnd, tryPool, waitForAbort } from "./serve/listening.ts";
+import { addRolloutOptions, openRollouts, openRuns, type ServeRolloutFlags } from "./serve/rollouts.ts";
 import { formatStartReport } from "./serve/start_report.ts";
 import { type TokenFlags, withTokenFiles } from "./serve/token_files.ts";
-import type { SessionPool } from "../sandbox/contract/pool.ts";
 import { detectLayers, layerStates } from "../sandbox/process/layers.ts";
-import { ENV_KINDS } from "../wire/v1_envs.ts";
 import { type Layer, LAYERS } from "../sandbox/profile/schema.ts";
 import {
   announceMissingLayers,
+  clockOption,
   flagsOf,
   profileOption,
   requireLayers,
@@ -126,6 +123,7 @@ export function serveCommand(): Command {
     .option("--until-stdin-ends", "stop when stdin ends, and so with the process that started the server")
     .optionsGroup("Sandbox:")
     .addOption(profileOption().default("serve"))
+    .addOption(clockOption())
     .addOption(timeScaleOption().conflicts(["cluster", "nats"]))
     .addOption(
       new Option("--require-layer <name...>", "do not start without this isolation layer; all for every one")
@@ -176,25 +174,8 @@ export function serveCommand(): Command {
         .choices(["coding", "chat", "repl"]).default("coding"),
     )
     .option("--tokenizer <dir>", "folder with tokenizer.json and tokenizer_config.json, for --openenv chat")
-    .optionsGroup("Rollouts of clients:")
-    .option(
-      "--rollout-policy <policy>",
-      `policy that clients may use: ${SERVER_POLICIES}; repeatable; none by default`,
-      collectValues,
-    )
-    .addOption(
-      new Option("--rollout-env <kind...>", "kinds of env that their episodes may have; none by default")
-        .choices(ENV_KINDS),
-    )
-    .option(
-      "--rollout-tokenizer <dir>",
-      "folder with the tokenizer of the model, for episodes with tokens",
-    )
-    .option(
-      "--runs <dir>",
-      "folder of runs that /runs shows in a browser, and in which rollouts are saved; with one token at most",
-    );
-  return addClusterOptions(addGatewayOptions(command).optionsGroup("Cluster:"))
+    .optionsGroup("Rollouts of clients:");
+  return addClusterOptions(addGatewayOptions(addRolloutOptions(command)).optionsGroup("Cluster:"))
     .optionsGroup("Options:")
     .addOption(configOption())
     .addHelpText("after", NOTES)
@@ -282,7 +263,11 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
     profile,
     signal,
   });
-  await using server = await listen({ paddock, handler }, address, { ...flags, maxConnections });
+  await using server = await listen(handler, { ...address, port: flags.port }, {
+    maxConnections,
+    trustedProxies: flags.trustedProxy,
+    onGraceOver: () => paddock[Symbol.asyncDispose](),
+  });
   const access = address.tokens.length > 0 ? "token required" : "no token required";
   const url = `http://${address.name}:${server.port}`;
   const report = formatStartReport({
@@ -311,35 +296,6 @@ async function runServe(flags: ServeFlags, interrupt: AbortSignal): Promise<numb
   return suspended.lost > 0 ? EXIT.unwritten : EXIT.ok;
 }
 
-/** Fails before the address is announced if no sandbox can start. */
-async function tryPool(pool: SessionPool, signal: AbortSignal): Promise<void> {
-  await using _lease = await pool.acquire({ signal });
-}
-
-/**
- * Starts the HTTP server.
- *
- * @throws {Error} if the server cannot listen. The message names the address.
- */
-async function listen(
-  { paddock, handler }: { paddock: PaddockServer; handler: RequestHandler },
-  { hostname, name }: ServeAddress,
-  { port, trustedProxy: trustedProxies, maxConnections }: ServeFlags & { maxConnections: number },
-): Promise<HttpServer> {
-  try {
-    return await HttpServer.listen(handler, {
-      hostname,
-      port,
-      maxConnections,
-      trustedProxies,
-      onError: logError,
-      onGraceOver: () => paddock[Symbol.asyncDispose](),
-    });
-  } catch (cause) {
-    throw listenError(`http://${name}:${port}`, cause);
-  }
-}
-
 /**
  * Loads the tokenizer of OpenEnv's chat env. Returns `undefined` for another env.
  *
@@ -353,12 +309,4 @@ async function openEnvTokenizer({ openenv, tokenizer }: ServeFlags): Promise<Tok
     throw new UsageError(`Cannot serve OpenEnv's ${openenv} env with a tokenizer: give --openenv chat`);
   }
   return await resolveTokenizer(tokenizer);
-}
-
-/** Returns a signal that is aborted when stdin ends. The content of stdin is discarded. */
-function stdinEnd(): AbortSignal {
-  const controller = new AbortController();
-  const ended = () => controller.abort(new DOMException("stdin has ended", "AbortError"));
-  currentIo().stdin.readable.pipeTo(new WritableStream()).then(ended, ended);
-  return controller.signal;
 }

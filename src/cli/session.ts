@@ -3,6 +3,7 @@ import { abortable } from "../async/abort.ts";
 import { EXIT, runCommand } from "./run_command.ts";
 import { type Line, readLines } from "../read_lines.ts";
 import {
+  clockOption,
   flagsOf,
   profileOption,
   resolveProfile,
@@ -63,6 +64,7 @@ export function sessionCommand(): Command {
   return new Command("session")
     .description("Run a Python session that reads requests and writes responses as lines of JSON")
     .addOption(profileOption())
+    .addOption(clockOption())
     .option("--seed <n>", "make random, secrets and uuid4 reproducible", parseWholeNumber(0))
     .option(
       "--checkpoint-every <when>",

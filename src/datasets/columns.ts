@@ -2,7 +2,6 @@ import type { Message } from "../message.ts";
 import type { Task } from "../task.ts";
 import {
   columnsOf,
-  isMapping,
   lookUpPath,
   parseRow,
   pathsBelow,
@@ -12,6 +11,7 @@ import {
   shorten,
 } from "./row.ts";
 import { findRowShape, hasBox, nativeTask, taskRowSchema } from "./row_shapes.ts";
+import { isJsonObject } from "../json.ts";
 
 /**
  * Columns of a file of tasks. A name may be a path with dots: `reward_model.ground_truth` is the field `ground_truth`
@@ -129,7 +129,7 @@ function mappedTask(source: Source): RowTask {
   );
   const hasAnswer = found.from !== undefined;
   for (const key of Object.keys(others)) refuseTypo(key, source, hasAnswer);
-  if (!isMapping(fields ?? {})) {
+  if (!isJsonObject(fields ?? {})) {
     throw new SyntaxError(
       `Cannot read task at ${location} as 'fields' must be an object: found ${shorten(fields)}`,
     );

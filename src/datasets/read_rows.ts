@@ -3,6 +3,7 @@ import { readCsv } from "./csv.ts";
 import { type DatasetFilesOptions, findDatasetFiles } from "./files.ts";
 import { readJsonFile, readJsonLines } from "./json.ts";
 import { RawRow } from "./row.ts";
+import { isJsonObject } from "../json.ts";
 
 /**
  * A source of rows: the path of a file or folder, the rows themselves, or a function that returns the rows of a
@@ -81,7 +82,7 @@ export async function* splitBatches(items: Rows): AsyncGenerator<RawRow> {
 
 function loadedRow(row: unknown, number: number): RawRow {
   const value = () => {
-    if (isMapping(row)) return row;
+    if (isJsonObject(row)) return row;
     throw new TypeError(
       `Data loader must return a mapping, a list of mappings or a mapping of columns: item ${number} is ${
         describe(row)
@@ -93,7 +94,7 @@ function loadedRow(row: unknown, number: number): RawRow {
 
 function unbatch(item: unknown): readonly unknown[] {
   if (Array.isArray(item)) return item;
-  return isMapping(item) && isBatch(item) ? rowsOf(item) : [item];
+  return isJsonObject(item) && isBatch(item) ? rowsOf(item) : [item];
 }
 
 /** True if each field is a column: lists of equal length, with a list of texts and without a list of messages. */
@@ -104,7 +105,7 @@ function isBatch(item: Mapping): item is Readonly<Record<string, readonly unknow
     columns.every((column) => Array.isArray(column) && column.length === first.length) &&
     columns.some((column) => Array.isArray(column) && column.every((cell) => typeof cell === "string")) &&
     !columns.some((column) =>
-      Array.isArray(column) && column.some((cell) => isMapping(cell) && "role" in cell)
+      Array.isArray(column) && column.some((cell) => isJsonObject(cell) && "role" in cell)
     );
 }
 
@@ -118,10 +119,6 @@ function rowsOf(batch: Readonly<Record<string, readonly unknown[]>>): unknown[] 
 }
 
 type Mapping = Readonly<Record<string, unknown>>;
-
-function isMapping(value: unknown): value is Mapping {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 function describe(value: unknown): string {
   if (value === null || Array.isArray(value)) return value === null ? "null" : "a list";

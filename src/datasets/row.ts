@@ -2,6 +2,7 @@ import * as z from "zod";
 import { errorMessage } from "../errors.ts";
 import { History } from "../history.ts";
 import type { Task } from "../task.ts";
+import { isJsonObject } from "../json.ts";
 
 /** A row of a dataset: fields by name. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -32,8 +33,8 @@ export function columnsOf(row: Row): string[] {
 export function pathsBelow(path: string, value: unknown): string[] {
   if (isMessages(value)) return [path];
   const inner = Array.isArray(value)
-    ? isMapping(value[0]) || value.length === 1 ? [["0", value[0]] as const] : []
-    : isMapping(value)
+    ? isJsonObject(value[0]) || value.length === 1 ? [["0", value[0]] as const] : []
+    : isJsonObject(value)
     ? Object.entries(value)
     : [];
   if (inner.length === 0) return [path];
@@ -53,10 +54,6 @@ export function lookUpPath(row: Row, path: string): unknown {
     value = Object(value)[name];
   }
   return value;
-}
-
-export function isMapping(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Returns a value for a message. */

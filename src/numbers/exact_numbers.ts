@@ -1,3 +1,5 @@
+import { isJsonObject } from "../json.ts";
+
 /**
  * Numbers of JSON that JavaScript cannot hold or would write differently. They are kept as `JSON.rawJSON`, which
  * `JSON.stringify` writes as the text had them.
@@ -114,7 +116,7 @@ export function parseExact(json: string): unknown {
 /** Returns the text of a JSON object, trimmed, or `undefined` when parsing it loses nothing. */
 export function exactText(json: string): string | undefined {
   const value = parseExact(json);
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? json.trim() : undefined;
+  return isJsonObject(value) ? json.trim() : undefined;
 }
 
 function keepNumber(_key: string, value: unknown, context?: NumberSource): unknown {

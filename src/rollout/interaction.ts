@@ -50,6 +50,10 @@ export interface InteractionCall {
   readonly duration_ms: number;
   /** Peak size of the interpreter's heap until the end of the call, in bytes, if the tool has an interpreter. */
   readonly peak_memory_bytes?: number;
+  /** Digest of the exec, with a virtual clock. */
+  readonly digest?: string;
+  /** True if the result depends on the machine, although the clock is virtual. */
+  readonly inexact?: true;
   /** Calls of tools that the code of a block made; left out if there were none. */
   readonly calls?: readonly InteractionCodeCall[];
 }

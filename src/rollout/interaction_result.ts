@@ -100,7 +100,7 @@ function turnOf(step: Trajectory["steps"][number], length: number): InteractionT
 }
 
 function callOf(record: Trajectory["toolResults"][number]) {
-  const { turn, call, callId, tool, status, durationMs, peakMemoryBytes, calls } = record;
+  const { turn, call, callId, tool, status, durationMs, peakMemoryBytes, digest, inexact, calls } = record;
   return {
     turn,
     call,
@@ -109,6 +109,8 @@ function callOf(record: Trajectory["toolResults"][number]) {
     status,
     duration_ms: durationMs,
     ...(peakMemoryBytes !== undefined && { peak_memory_bytes: peakMemoryBytes }),
+    ...(digest !== undefined && { digest }),
+    ...(inexact && { inexact }),
     ...(calls && { calls: calls.map(codeCallOf) }),
   };
 }

@@ -31,6 +31,10 @@ export interface ToolRecord {
   readonly peakMemoryBytes?: number;
   /** Refused attempts of the code, as the guest counted them; left out if there were none. */
   readonly denied?: DeniedAttempts;
+  /** Digest of the exec, with a virtual clock. See `digest` of `ExecResult`. */
+  readonly digest?: string;
+  /** True if the result depends on the machine, although the clock is virtual. */
+  readonly inexact?: true;
   /** Objects that the code showed, up to 1 MiB of JSON; left out if there were none. */
   readonly display?: readonly MimeBundle[];
   /** Number of further objects that exceeded this or another limit; left out if there were none. */
@@ -199,6 +203,8 @@ export function toToolRecord(turn: number, result: ToolResult): ToolRecord {
     stateKept: exec.stateKept,
     ...(exec.peakMemoryBytes !== undefined && { peakMemoryBytes: exec.peakMemoryBytes }),
     ...(exec.denied && { denied: exec.denied }),
+    ...(exec.digest !== undefined && { digest: exec.digest }),
+    ...(exec.inexact && { inexact: exec.inexact }),
     ...displayRecord(exec),
   };
   return { turn, call, callId, tool, status, durationMs, truncated, ...state, ...(calls && { calls }) };

@@ -65,6 +65,8 @@ const toolRecord = z.looseObject({
   tool: z.string(),
   status: z.string(),
   peakMemoryBytes: count.optional(),
+  digest: z.string().optional(),
+  inexact: z.literal(true).optional(),
   display: z.array(z.record(z.string(), z.unknown())).optional(),
   droppedDisplays: count.optional(),
   calls: z.array(codeCall).optional(),

@@ -1,5 +1,6 @@
 import { errorMessage, SandboxError } from "../errors.ts";
 import type { ChildEnd } from "./process/child.ts";
+import type { SessionNetwork } from "./network/session_network.ts";
 import { decodeLost, DoneStatus, type Frame, FrameKind } from "./protocol.ts";
 
 /** The end of an interpreter, and its reason. */
@@ -59,6 +60,12 @@ export interface GuestLinkOptions {
   kill: (termination: Termination) => void;
   /** Name of the interpreter's thread, if its process runs several interpreters. */
   thread?: string | undefined;
+  /**
+   * Returns the connections of the interpreter. `send` sends a packet to the guest.
+   *
+   * @default the profile has no network
+   */
+  openNetwork?: ((send: (packet: Uint8Array) => void) => SessionNetwork) | undefined;
 }
 
 /** Destination of the frames for an interpreter: a child process, or a worker of this process. */
@@ -85,6 +92,8 @@ export class GuestLink {
   readonly opened: Promise<void>;
   /** Name of the interpreter's thread, if its process runs several interpreters. */
   readonly thread: string | undefined;
+  /** Connections of the interpreter's programs; undefined if the profile has no network. */
+  readonly network: SessionNetwork | undefined;
   readonly #pipe: GuestPipe;
   readonly #session: number;
   readonly #open = Promise.withResolvers<void>();
@@ -98,6 +107,7 @@ export class GuestLink {
     this.#session = session;
     this.#kill = options.kill;
     this.thread = options.thread;
+    this.network = options.openNetwork?.((packet) => this.send(FrameKind.network, packet));
     this.opened = this.#open.promise;
     this.opened.catch(() => {}); // callers that need it await the promise
   }
@@ -119,6 +129,7 @@ export class GuestLink {
 
   /** Sends a frame to the interpreter. A promise resolves when the frame is written, or never will be. */
   send(kind: FrameKind, payload?: Uint8Array | string): Promise<void> | void {
+    if (kind === FrameKind.rewind || kind === FrameKind.restore) this.network?.reset();
     return this.#pipe.send(kind, this.#session, payload);
   }
 
@@ -172,6 +183,7 @@ export class GuestLink {
   fail(termination: Termination): void {
     if (this.#termination) return;
     this.#termination = termination;
+    this.network?.[Symbol.dispose]();
     this.#kill(termination);
     this.#open.reject(new Error(termination.message));
     this.#listener?.onTermination(termination);

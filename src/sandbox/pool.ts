@@ -11,7 +11,7 @@ import {
   readCheckpoint,
 } from "./checkpoint/checkpoint.ts";
 import { CheckpointCompressor } from "./checkpoint/compression.ts";
-import { forkSession } from "./checkpoint/fork.ts";
+import { forkSession, requireForkSeed } from "./checkpoint/fork.ts";
 import { checkpointMemoryOf, statesOf } from "./checkpoint/state_memory.ts";
 import type { Checkpoint, CheckpointOptions, ForkOptions } from "./contract/checkpoint.ts";
 import type {
@@ -24,6 +24,7 @@ import type {
 import { checkEvery, checkProfile, checkResetMode, checkSeed, checkTimeScale } from "./exec/exec_check.ts";
 import { countNewInterpreters, IdleSessions, type WaitingLease } from "./idle_sessions.ts";
 import { disposeUnless, Lease } from "./lease.ts";
+import { type EgressBroker, openBroker } from "./network/egress_broker.ts";
 import { detectLayers, type LayerReport } from "./process/layers.ts";
 import type { Profile } from "./profile/profile.ts";
 import { Sandbox, SANDBOX_OPTIONS, type SandboxOptions } from "./sandbox.ts";
@@ -135,6 +136,8 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   readonly #busy = new Set<Promise<void>>();
   readonly #starts = new Semaphore(MAX_CONCURRENT_STARTS);
   readonly #compressor = new CheckpointCompressor();
+  /** Makes the connections of all sessions. Its process starts with the first one. */
+  readonly #broker: EgressBroker;
   /** Cancels starts when the pool is disposed. */
   readonly #disposal = new AbortController();
   /** Number of sessions, leased, idle or being reset. */
@@ -164,6 +167,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     if (options.resetMode !== "owner") checkResetMode(options.resetMode);
     this.size = size;
     this.#options = options;
+    this.#broker = openBroker(options.profile, options.networkTrial);
     this.#detected = Promise.resolve(options.detected ?? detectLayers());
     this.#fill();
   }
@@ -232,6 +236,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     }));
     await Promise.all(this.#busy);
     await this.#compressor[Symbol.asyncDispose]();
+    await this.#broker[Symbol.asyncDispose]();
     await this.#detected.catch(() => {}); // the error has been passed to the waiters
   }
 
@@ -271,6 +276,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
   /** Leases sessions in the state of a leased session. */
   async #fork(parent: Session, count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
     const { seed, signal } = options;
+    requireForkSeed(this.#options.profile, seed);
     if (count >= this.size) {
       throw new ArgumentRangeError(
         `Cannot fork session as 'count' must be < ${this.size}, the size of the pool: current value is ${count}`,
@@ -279,9 +285,9 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
     return await forkSession(count, {
       seed,
       capture: () => parent.captureState({ states: statesOf(options), signal }),
-      copy: async ({ bytes }, reseeding) => {
+      copy: async (state, reseeding) => {
         const { lease, session } = await this.#lease({ domain: this.#domains.get(parent), signal });
-        return await disposeUnless(lease, session.restoreState(bytes, { ...reseeding, signal }));
+        return await disposeUnless(lease, session.restoreState(state, { ...reseeding, signal }));
       },
     });
   }
@@ -388,6 +394,7 @@ export class SandboxPool implements BranchingPool, AsyncDisposable {
         optimize,
         ...pickKnownOptions(this.#options, SANDBOX_OPTIONS),
         compressor: this.#compressor,
+        broker: this.#broker,
         detected,
         signal,
       })
@@ -514,5 +521,6 @@ const OPTIONS: Readonly<Record<keyof SandboxPoolOptions, true>> = {
   checkpointKey: true,
   onBuild: true,
   detected: true,
+  networkTrial: true,
   signal: true,
 };

@@ -70,6 +70,10 @@ export const FrameKind = {
   piece: 18,
   /** Host: seed of the bytes of `os.urandom` in the next exec. JSON. */
   entropy: 19,
+  /** Host: limits of time of the next exec in a session with a virtual clock. JSON. */
+  budget: 20,
+  /** Host: a packet of a connection to the outside. See `network/packets.ts`. */
+  network: 21,
   /** Guest: the child has read the assets and given up all permissions. */
   booted: 32,
   /** Guest: the session is ready for execs. JSON. */
@@ -99,6 +103,12 @@ export const FrameKind = {
   display: 43,
   /** Guest: a part of a checkpoint. See {@linkcode PART_BYTES}. */
   part: 44,
+  /** Guest: by the virtual clock of its session, the exec has reached its timeout. */
+  late: 45,
+  /** Guest: a packet of a connection to the outside. See `network/packets.ts`. */
+  packet: 46,
+  /** Broker: a request with its response, to be recorded. JSON. */
+  exchange: 47,
 } as const;
 
 /** A number of {@linkcode FrameKind}. */

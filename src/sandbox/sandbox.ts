@@ -24,12 +24,17 @@ import { delegatedGroup, MemoryGroup } from "./process/memory_cgroup.ts";
 import { SandboxProcess } from "./process/sandbox_process.ts";
 import { innermostProcess } from "./process/watchdog.ts";
 import { bootMounts } from "./profile/mounts.ts";
+import { type NetworkSettings, placeholdersOf } from "./profile/network.ts";
 import { loadProfile, type Profile } from "./profile/profile.ts";
 import { type CheckpointScope, profileScope } from "./checkpoint/checkpoint.ts";
 import { CheckpointCompressor } from "./checkpoint/compression.ts";
 import { importKey, readHostKey } from "./checkpoint/host_key.ts";
 import type { AcquireOptions } from "./contract/pool.ts";
 import { Lease } from "./lease.ts";
+import type { NetworkTrial } from "./network/broker/egress_policy.ts";
+import { type EgressBroker, openBroker } from "./network/egress_broker.ts";
+import { SessionNetwork } from "./network/session_network.ts";
+import { denoCommand } from "./process/deno_program.ts";
 import { type LinkSource, Session } from "./session.ts";
 
 /** Options of {@linkcode Sandbox.start}. */
@@ -67,6 +72,13 @@ export interface SandboxOptions {
    * @default "use"
    */
   optimize?: "start" | "use" | undefined;
+  /**
+   * Names and addresses of a test's servers, for profiles with `network`. Programs then reach them as if they were hosts
+   * of the internet.
+   *
+   * @default none
+   */
+  networkTrial?: NetworkTrial | undefined;
   /** Cancels the start. */
   signal?: AbortSignal | undefined;
 }
@@ -76,9 +88,15 @@ interface SharedOptions extends SandboxOptions {
   readonly profile: Profile;
   /** Shared with other sandboxes, and disposed by its owner. */
   readonly compressor?: CheckpointCompressor;
+  /** Shared with other sandboxes, and disposed by its owner. */
+  readonly broker?: EgressBroker;
 }
 
 const OPEN_ATTEMPTS = 3;
+/** Name of the broker's main module in the directory of an image. */
+const BROKER = "broker.js";
+/** Files that the broker may have open, each of them a connection. */
+const BROKER_FILES = 4096;
 
 /**
  * A process with restricted permissions, in which sessions run. If the process ends because of a limit or its
@@ -110,6 +128,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
   readonly #copies = new Set<Sandbox>();
   #key: Promise<CryptoKey> | undefined;
   readonly #compressor: CheckpointCompressor;
+  readonly #broker: EgressBroker;
   #disposed = false;
 
   private constructor(
@@ -120,6 +139,8 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     this.layers = parts.layers;
     this.#options = options;
     this.#compressor = options.compressor ?? new CheckpointCompressor();
+    this.#broker = options.broker ??
+      openBroker(options.profile, options.networkTrial);
     this.#image = parts.image;
   }
 
@@ -128,7 +149,9 @@ export class Sandbox implements AsyncDisposable, LinkSource {
    *
    * @throws {SandboxError} if a layer that the profile requires does not work, or the image cannot be built.
    */
-  static async start(options: SandboxOptions & Pick<SharedOptions, "compressor"> = {}): Promise<Sandbox> {
+  static async start(
+    options: SandboxOptions & Pick<SharedOptions, "compressor" | "broker"> = {},
+  ): Promise<Sandbox> {
     requireKnownOptions("start Sandbox", options, SANDBOX_OPTIONS);
     const { onBuild, signal } = options;
     signal?.throwIfAborted();
@@ -137,6 +160,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     const layers = activeLayers(profile, options.detected ?? await detectLayers());
     const image = await ensureBaseImage(profile, { cacheDir, onBuild, signal });
     const sandbox = new Sandbox({ ...options, profile, cacheDir }, { image, layers });
+    await sandbox.#broker.prepare();
     sandbox.#processWithRoom();
     return sandbox;
   }
@@ -193,9 +217,12 @@ export class Sandbox implements AsyncDisposable, LinkSource {
    */
   async openCopy(signal: AbortSignal | undefined): Promise<{ session: Session; lease: Lease }> {
     const isShared = this.profile.sessionsPerProcess > 1;
-    const sandbox = isShared
-      ? this
-      : await Sandbox.start({ ...this.#options, compressor: this.#compressor, signal });
+    const sandbox = isShared ? this : await Sandbox.start({
+      ...this.#options,
+      compressor: this.#compressor,
+      broker: this.#broker,
+      signal,
+    });
     if (!isShared) this.#copies.add(sandbox);
     const end = async () => {
       this.#copies.delete(sandbox);
@@ -227,6 +254,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
     this.#disposed = true;
     for (const process of this.#processes) process.kill();
     if (this.#compressor !== this.#options.compressor) await this.#compressor[Symbol.asyncDispose]();
+    if (this.#broker !== this.#options.broker) await this.#broker[Symbol.asyncDispose]();
     await Promise.all([...this.#sessions, ...this.#copies].map((each) => each[Symbol.asyncDispose]()));
     await Promise.all([...this.#processes].map(({ ended }) => ended));
     await this.#ended;
@@ -255,7 +283,7 @@ export class Sandbox implements AsyncDisposable, LinkSource {
   /** Returns a process with room for a session; starts one if there is none. */
   #processWithRoom(): SandboxProcess {
     for (const process of this.#processes) if (process.hasRoom) return process;
-    const { sessionsPerProcess, limits, home, mounts } = this.profile;
+    const { sessionsPerProcess, limits, home, mounts, clock, network } = this.profile;
     const options = this.#commandOptions();
     const group = this.#memoryGroup();
     const command = childCommand(this.profile, options);
@@ -264,8 +292,11 @@ export class Sandbox implements AsyncDisposable, LinkSource {
       isUnchanged: isUnchanged(this.#image),
       mounts: bootMounts(mounts),
       limits,
+      ...(clock === "virtual" && { clock }),
       home,
       sessionsPerProcess,
+      ...(network && { allowedHosts: network.allow }),
+      ...(network?.secrets && { environment: placeholdersOf(network) }),
       confine: confinePlan(this.profile, options),
     };
     const process = new SandboxProcess({
@@ -273,10 +304,27 @@ export class Sandbox implements AsyncDisposable, LinkSource {
       boot: JSON.stringify(boot),
       maxInterpreters: sessionsPerProcess,
       group,
+      openNetwork: network && ((send) => this.#openNetwork(network, send)),
       onRetired: () => this.#forget(process),
     });
     this.#processes.add(process);
     return this.#latest = process;
+  }
+
+  /** Returns the connections of an interpreter. The broker's process starts with the first one. */
+  #openNetwork(settings: NetworkSettings, send: (packet: Uint8Array) => void): SessionNetwork {
+    const program = () =>
+      denoCommand({
+        module: join(this.#image.directory, BROKER),
+        permissions: { net: settings.replay === undefined },
+        openFiles: BROKER_FILES,
+        layers: this.layers,
+      });
+    return new SessionNetwork({
+      settings,
+      send,
+      open: (receiver) => this.#broker.open(receiver, program),
+    });
   }
 
   #memoryGroup(): MemoryGroup | undefined {
@@ -313,4 +361,6 @@ export const SANDBOX_OPTIONS: Readonly<Record<keyof SharedOptions, true>> = {
   optimize: true,
   signal: true,
   compressor: true,
+  broker: true,
+  networkTrial: true,
 };

@@ -1,8 +1,9 @@
-import { abortable } from "../async/abort.ts";
+import { abortable, MAX_TIMER_MS } from "../async/abort.ts";
 import { SerialQueue } from "../async/semaphore.ts";
-import { CheckpointError, SessionClosedError } from "../errors.ts";
+import { CheckpointError, SandboxError, SessionClosedError } from "../errors.ts";
 import { openCheckpoint, sealCheckpoint } from "./checkpoint/checkpoint.ts";
-import { forkSession } from "./checkpoint/fork.ts";
+import { sha256 } from "../hash.ts";
+import { forkSession, requireForkSeed } from "./checkpoint/fork.ts";
 import {
   type CapturedState,
   captureState,
@@ -37,6 +38,7 @@ import {
   checkTimeout,
   checkTimeScale,
 } from "./exec/exec_check.ts";
+import { type DigestedCall, ExecDigests } from "./exec/exec_digests.ts";
 import { encodeInputs } from "./exec/exec_inputs.ts";
 import {
   type EncodedOptions,
@@ -45,8 +47,8 @@ import {
   limitMemory,
   rewindsWithExec,
 } from "./exec/exec_request.ts";
-import { toExecResult, toShellResult } from "./exec/exec_result.ts";
-import { type ExecEnd, ExecRun } from "./exec/exec_run.ts";
+import { isInexact, toExecResult, toShellResult } from "./exec/exec_result.ts";
+import { type ExecEnd, ExecRun, type VirtualTime } from "./exec/exec_run.ts";
 import { getFile, getFiles, putFile, putFiles } from "./guest_files.ts";
 import { parseResult, parseShellResult } from "./guest_frames.ts";
 import type { GuestLink } from "./guest_link.ts";
@@ -59,6 +61,30 @@ import { FrameKind } from "./protocol.ts";
 import { refuseReseeding, WaitingExecs } from "./waiting/waiting_execs.ts";
 
 const encoder = new TextEncoder();
+
+/**
+ * Limit of real time of an exec with a virtual clock, as a multiple of its timeout, and at least. Python's loops pass about
+ * as much virtual time as real time, but functions of C pass none.
+ */
+const [GUARD_FACTOR, MIN_GUARD_MS] = [10, 10_000];
+
+/** Seed of a session with a virtual clock that was given none, and of its state after an exec that rewinds. */
+const DEFAULT_SEED = 0;
+
+/** Limits of a call. */
+interface CallLimits {
+  readonly limits: Profile["limits"];
+  /** Limit of real time. */
+  readonly timeoutMs: number;
+  readonly virtual?: VirtualTime | undefined;
+}
+
+/** Returns limits as messages name them. */
+function named(
+  { limits, timeoutMs, virtual }: CallLimits,
+): { limits: Profile["limits"]; timeoutMs: number; guardMs: number } {
+  return { limits, timeoutMs: virtual?.timeoutMs ?? timeoutMs, guardMs: timeoutMs };
+}
 
 /** Source of the interpreters of a session: a {@linkcode Sandbox} or a {@linkcode WorkerSandbox}. */
 export interface LinkSource extends InterpreterSource {
@@ -84,6 +110,8 @@ export class Session implements BranchingSession {
   /** Size of the last state, with its memory, that was captured, or of the last state that was restored. */
   #stateBytes = 0;
   readonly #waiting: WaitingExecs;
+  /** Digests of the execs, if the clock is virtual. */
+  readonly #digests: ExecDigests | undefined;
 
   constructor(
     source: LinkSource,
@@ -100,7 +128,10 @@ export class Session implements BranchingSession {
     this.#source = source;
     this.#onDispose = onDispose;
     this.#interpreter = new Interpreter(source, seed);
-    this.#waiting = this.#waitingExecs(seed);
+    this.#waiting = this.#waitingExecs(this.#seedOf(seed));
+    this.#digests = this.#isVirtual
+      ? new ExecDigests(() => source.checkpointScope(), seed ?? DEFAULT_SEED)
+      : undefined;
     this.setRecovery(every === undefined ? undefined : { every });
   }
 
@@ -223,9 +254,10 @@ export class Session implements BranchingSession {
     checkSeed(seed);
     await this.#enqueue(async () => {
       this.#stateBytes = 0;
-      this.#waiting.setSeed(seed);
+      this.#waiting.setSeed(this.#seedOf(seed));
       await this.#waiting.end();
       await this.#interpreter.reset({ mode, seed });
+      this.#digests?.start(seed ?? DEFAULT_SEED);
     }, { signal, whileWaiting: true });
   }
 
@@ -241,14 +273,16 @@ export class Session implements BranchingSession {
     const scope = await this.#source.checkpointScope();
     const states = statesOf(options) ?? scope.compressor.memoryOf(owner);
     const captured = await this.#enqueue(async () => { // an exec that comes later changes neither
-      const waiting = memory === false ? undefined : await this.#waiting.seal({ owner });
+      const waiting = memory === false
+        ? undefined
+        : await this.#waiting.seal({ owner, digest: await this.#digests?.last() });
       if (waiting) return { waiting };
       this.#waiting.requireNone();
       return { state: await this.#captureState({ memory, states, refuseLost, signal }) };
     }, { signal, whileWaiting: true });
     if (captured.waiting) return captured.waiting;
     using state = captured.state;
-    return await sealCheckpoint(state.bytes, scope, { owner, tools: state.tools });
+    return await sealCheckpoint(state.bytes, scope, { owner, tools: state.tools, digest: state.digest });
   }
 
   /** Replaces the state by the state of a checkpoint. See {@linkcode BranchingSession.restore}. */
@@ -256,7 +290,7 @@ export class Session implements BranchingSession {
     checkOptionNames("restore", options);
     const { seed, reseed = seed !== undefined, signal } = options;
     checkSeed(seed);
-    const { stateBytes, expand, state: base, waiting } = await openCheckpoint(
+    const { stateBytes, expand, state: base, waiting, digest } = await openCheckpoint(
       checkpoint,
       await this.#source.checkpointScope(),
       options,
@@ -267,6 +301,7 @@ export class Session implements BranchingSession {
       const state = await expand();
       await this.#waiting.end();
       const isKept = await this.#restoreState(state, { reseed, seed });
+      await this.#continueDigests(digest, { reseed, seed });
       if (waiting) await this.#waiting.read(waiting, base);
       if (!isKept) state.buffer.transferToFixedLength(0); // its room is free from here on
     }, { signal, whileWaiting: true });
@@ -276,12 +311,13 @@ export class Session implements BranchingSession {
   async fork(count: number, options: ForkOptions = {}): Promise<BranchingLease[]> {
     checkOptionNames("fork", options);
     const { seed, signal } = options;
+    requireForkSeed(this.#source.profile, seed);
     return await forkSession(count, {
       seed,
       capture: () => this.captureState({ states: statesOf(options), signal }),
-      copy: async ({ bytes }, reseeding) => {
+      copy: async (state, reseeding) => {
         const { session, lease } = await this.#source.openCopy(signal);
-        return await disposeUnless(lease, session.restoreState(bytes, { ...reseeding, signal }));
+        return await disposeUnless(lease, session.restoreState(state, { ...reseeding, signal }));
       },
     });
   }
@@ -296,10 +332,13 @@ export class Session implements BranchingSession {
 
   /** Replaces the state by a captured state. */
   async restoreState(
-    bytes: Uint8Array,
+    { bytes, digest }: Pick<SessionState, "digest"> & { readonly bytes: Uint8Array },
     { signal, ...reseeding }: Reseeding & { signal?: AbortSignal | undefined },
   ): Promise<void> {
-    await this.#enqueue(() => this.#restoreState(bytes, reseeding), { signal });
+    await this.#enqueue(async () => {
+      await this.#restoreState(bytes, reseeding);
+      await this.#continueDigests(digest, reseeding);
+    }, { signal });
   }
 
   /** Ends the interpreter and waits until its calls have ended. */
@@ -317,43 +356,53 @@ export class Session implements BranchingSession {
     code: string,
     options: EncodedOptions,
   ): Promise<ExecResult> {
-    const { limits, timeoutMs } = this.#limitsOf(options);
+    const time = this.#limitsOf(options);
+    const { limits } = time;
     this.#tools = (options.tools ?? []).map(({ name }) => name);
     const link = await this.#interpreter.ensure();
     if (options.files) await putFiles(link, options.files);
     limitMemory(link, options.memoryBytes, limits);
     const parse = (payload: Uint8Array) => parseResult(payload, limits.outputBytes);
     const inputs = inputContents(options);
-    const rewinds = rewindsWithExec(options);
+    const sent = this.#digests ? { ...options, then: undefined } : options; // a digest is taken before the rewind
+    const rewinds = rewindsWithExec(sent);
     const residentBytes = this.#residentBytes();
-    const run = new ExecRun(link, { ...options, limits, residentBytes, timeoutMs, parse, inputs, rewinds });
-    const end = await run.run(FrameKind.exec, execRequest(code, options, limits));
-    const result = toExecResult(end, { timeoutMs, limits });
+    const run = new ExecRun(link, { ...options, ...time, residentBytes, parse, inputs, rewinds });
+    const request = execRequest(code, sent, limits);
+    const end = await run.run(FrameKind.exec, request);
+    const result = toExecResult(end, named(time));
     this.#interpreter.noteLoss(result);
     if (link.alive && options.fetchFiles) result.files = await getFiles(link, options.fetchFiles);
-    if (link.alive && options.then) this.#interpreter.rewindAfterExec(end.rewound);
+    await this.#addDigest(link, { ...options, kind: "exec", request, inputs }, { end, result, time });
+    if (link.alive && options.then) {
+      this.#interpreter.rewindAfterExec(end.rewound);
+      this.#digests?.start(DEFAULT_SEED);
+    }
     await this.#finish(link, end, { result, signal: options.signal });
     return result;
   }
 
   async #shell(command: string, options: ShellOptions): Promise<ShellResult> {
     const { home } = this.#source.profile;
-    const { limits, timeoutMs } = this.#limitsOf(options);
+    const time = this.#limitsOf(options);
+    const { limits } = time;
     const { memoryBytes, silenceMs, stdin, signal, onOutput } = options;
     const link = await this.#interpreter.ensure();
     limitMemory(link, memoryBytes, limits);
     const run = new ExecRun(link, {
       signal,
       onOutput,
-      timeoutMs,
+      ...time,
       silenceMs,
       parse: parseShellResult,
-      limits,
       residentBytes: this.#residentBytes(),
     });
-    const end = await run.run(FrameKind.shell, encoder.encode(JSON.stringify({ command, stdin })));
-    const result = toShellResult(end, { timeoutMs, silenceMs, limits, home });
+    const request = encoder.encode(JSON.stringify({ command, stdin }));
+    const end = await run.run(FrameKind.shell, request);
+    const result = toShellResult(end, { ...named(time), silenceMs, home });
     this.#interpreter.noteLoss(result);
+    const call = { kind: "shell", request, inputs: [], memoryBytes } as const;
+    await this.#addDigest(link, call, { end, result, time });
     await this.#finish(link, end, { result, signal });
     return result;
   }
@@ -370,13 +419,21 @@ export class Session implements BranchingSession {
     return new WaitingExecs({
       interpreter: this.#interpreter,
       scope: () => this.#source.checkpointScope(),
-      limits: (options) => ({ ...this.#limitsOf(options), residentBytes: this.#residentBytes() }),
+      limits: (options) => ({
+        ...this.#limitsOf(options, { restarts: true }),
+        residentBytes: this.#residentBytes(),
+      }),
       capture: async (link, options) => {
         const { maxBytes } = await this.#source.checkpointScope();
         return await this.#capture(link, { maxBytes, memory: true, ...options });
       },
       restore: (state) => this.#restoreState(state, { reseed: false }),
-      finish: (link, end, options) => this.#finish(link, end, options),
+      finish: async (link, end, { program, ...options }) => {
+        const { result } = options;
+        const time = this.#limitsOf(program);
+        await this.#addDigest(link, { ...program, kind: "exec" }, { end, result, time });
+        await this.#finish(link, end, options);
+      },
     }, seed);
   }
 
@@ -386,7 +443,8 @@ export class Session implements BranchingSession {
     const { maxBytes } = await this.#source.checkpointScope();
     const link = await this.#interpreter.ensure();
     const { bytes, room } = await this.#capture(link, { maxBytes, memory, states, signal });
-    const state = { bytes, tools: this.#tools, [Symbol.dispose]: () => room?.[Symbol.dispose]() };
+    const digest = await this.#digests?.last();
+    const state = { bytes, tools: this.#tools, digest, [Symbol.dispose]: () => room?.[Symbol.dispose]() };
     if (!refuseLost || !this.#interpreter.hasUnreportedLoss) return state;
     state[Symbol.dispose]();
     throw new CheckpointError(
@@ -408,7 +466,8 @@ export class Session implements BranchingSession {
     const scope = await this.#source.checkpointScope();
     using room = await scope.compressor.memoryOf(owner).reserve(state.length);
     room.shrink(state.length);
-    return await sealCheckpoint(state, scope, { owner, tools: this.#tools });
+    const digest = await this.#digests?.last();
+    return await sealCheckpoint(state, scope, { owner, tools: this.#tools, digest });
   }
 
   /** Returns true if the session keeps the bytes, for its recovery. */
@@ -417,6 +476,38 @@ export class Session implements BranchingSession {
     await restoreState(bytes, { ...reseeding, link, replace: () => this.#interpreter.replace() });
     this.#stateBytes = bytes.length;
     return this.#interpreter.setState(bytes);
+  }
+
+  async #continueDigests(digest: string | undefined, { reseed, seed }: Reseeding): Promise<void> {
+    if (digest === undefined) this.#digests?.start(seed ?? DEFAULT_SEED);
+    else await this.#digests?.continue(digest, reseed ? seed ?? DEFAULT_SEED : undefined);
+  }
+
+  /** Adds the digest of a call to the call's result, if the clock is virtual. */
+  async #addDigest(
+    link: GuestLink,
+    call: Omit<DigestedCall, "timeoutMs">,
+    { end, result, time }: { end: ExecEnd<unknown>; result: ExecResult | ShellResult; time: CallLimits },
+  ): Promise<void> {
+    if (!this.#digests || !time.virtual || end.failure || end.stopped === "aborted") return;
+    const files = link.alive ? await this.#filesHash(link) : undefined;
+    if (isInexact(end) || link.alive && files === undefined) result.inexact = true;
+    const { timeoutMs } = time.virtual;
+    result.digest = await this.#digests.add({ ...call, timeoutMs }, { result, files });
+  }
+
+  /** Returns the hash of the session's files; `undefined` if the guest refuses to send them. */
+  async #filesHash(link: GuestLink): Promise<string | undefined> {
+    const { maxBytes, compressor } = await this.#source.checkpointScope();
+    try {
+      const states = compressor.memoryOf("");
+      const { bytes, room } = await captureState(link, { maxBytes, memory: false, states });
+      using _room = room;
+      return await sha256(bytes);
+    } catch (error) {
+      if (error instanceof CheckpointError || error instanceof SandboxError) return undefined;
+      throw error;
+    }
   }
 
   /** Throws the error of the caller's `onOutput` or the reason of its signal, which are not part of a result. */
@@ -431,15 +522,26 @@ export class Session implements BranchingSession {
     if (end.stopped === "aborted") throw signal?.reason;
   }
 
-  /** Returns the limits of a call in the time of this machine. */
+  /** Returns the limits of a call in the time of this machine, and those of the virtual clock. */
   #limitsOf(
     { timeoutMs = this.#source.profile.limits.timeoutMs }: Pick<ExecOptions, "timeoutMs">,
-  ): { limits: Profile["limits"]; timeoutMs: number } {
+    { restarts = false }: { restarts?: boolean } = {},
+  ): CallLimits {
     const { limits, timeScale = 1 } = this.#source.profile;
-    return {
-      limits: { ...limits, cpuSeconds: limits.cpuSeconds * timeScale },
-      timeoutMs: timeoutMs * timeScale,
-    };
+    const scaled = { ...limits, cpuSeconds: limits.cpuSeconds * timeScale };
+    if (!this.#isVirtual) return { limits: scaled, timeoutMs: timeoutMs * timeScale };
+    const guardMs = Math.max(MIN_GUARD_MS, GUARD_FACTOR * timeoutMs) * timeScale;
+    const virtual = { timeoutMs, graceMs: limits.graceMs, restarts };
+    return { limits: scaled, timeoutMs: Math.min(guardMs, MAX_TIMER_MS), virtual };
+  }
+
+  /** Returns the seed of random numbers, which are never new ones with a virtual clock. */
+  #seedOf(seed: number | undefined): number | undefined {
+    return seed ?? (this.#isVirtual ? DEFAULT_SEED : undefined);
+  }
+
+  get #isVirtual(): boolean {
+    return this.#source.profile.clock === "virtual";
   }
 
   #residentBytes(): number | undefined {

@@ -89,6 +89,12 @@ export const execResultSchema = z.object({
       "peak size of the interpreter's heap until the end of the program, in bytes; advice, as the guest measures it; absent if the interpreter was lost",
     ),
   denied: optionalKey(deniedAttemptsSchema),
+  digest: optionalKey(z.string())
+    .describe(
+      "with a virtual clock, SHA-256 of code, inputs, result and files, chained from image, profile and seed",
+    ),
+  inexact: optionalKey(z.literal(true))
+    .describe("with a virtual clock, a limit of real time, CPU time or memory ended the program"),
   restarted: optionalKey(z.literal(true))
     .describe("this program ran in a new interpreter, since the previous one was lost"),
   restoredFrom: optionalKey(restoredFromSchema),

@@ -4,7 +4,7 @@
  * @module
  */
 import * as z from "zod";
-import { FAMILY_NAMES, FAMILY_PREFIX, MAX_DIFFICULTY, SPLITS } from "../families/names.ts";
+import { FAMILY_NAMES, FAMILY_PREFIX, type FamilyName, MAX_DIFFICULTY, SPLITS } from "../families/names.ts";
 import {
   MAX_BATCH_ITEMS,
   MAX_ENV_CALL_MS,
@@ -20,7 +20,9 @@ import { deniedAttemptsSchema, requestErrorSchema } from "./v1.ts";
 import { nullOr, optionalKey } from "./schema.ts";
 
 /** Names of the envs of families. */
-export const FAMILY_ENVS = FAMILY_NAMES.map((name) => `${FAMILY_PREFIX}${name}` as const);
+export const FAMILY_ENVS: readonly `${typeof FAMILY_PREFIX}${FamilyName}`[] = FAMILY_NAMES.map((name) =>
+  `${FAMILY_PREFIX}${name}` as const
+);
 
 /**
  * Kinds of env: a chat whose Python blocks run, a chat whose tool calls run, a plain chat, a recursive language model,

@@ -65,7 +65,7 @@ Deno.test("Session.restore() ends a child that confirms it before and again", {
   const hostile = parseProfile('{"layers":{"watchdog":"off"}}', { source: "hostile" });
   await using source = await HostileSource.create(hostile, frame("done", "\x01"));
   await using session = new Session(source);
-  await session.restoreState(new Uint8Array(MAX_STATE_BYTES), { reseed: false }).catch(() => {});
+  await session.restoreState({ bytes: new Uint8Array(MAX_STATE_BYTES) }, { reseed: false }).catch(() => {});
   assertEquals((await source.firstEnd()).signal, "SIGKILL");
 });
 
@@ -204,7 +204,7 @@ Deno.test("random changes of a state end at most its interpreter", async () => {
     fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 20 }), async (changes) => {
       const state = bytes.slice();
       for (const [place, byte] of changes) state[Math.floor(place * (state.length - 1))] = byte;
-      await session.restoreState(state, { reseed: false }).catch((error) => {
+      await session.restoreState({ bytes: state }, { reseed: false }).catch((error) => {
         assert(error instanceof CheckpointError || error instanceof SandboxError, `${error}`);
       });
       await session.exec("1", { timeoutMs: 2000 }).catch((error) => assert(error instanceof SandboxError));
@@ -234,7 +234,7 @@ Deno.test("a forged state cannot write to the library that all sessions share", 
     await t.step(name, async () => {
       const { body, head } = splitState(bytes);
       change(head);
-      await session.restoreState(joinState(body, head), { reseed: false }).catch((error) => {
+      await session.restoreState({ bytes: joinState(body, head) }, { reseed: false }).catch((error) => {
         assert(error instanceof CheckpointError, `${error}`);
       });
       const write = `

@@ -18,6 +18,7 @@ export const PAGES = [
   "concepts",
   "e2b",
   "envs",
+  "exact",
   "extend",
   "gateway",
   "hardening",

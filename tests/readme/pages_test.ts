@@ -64,6 +64,7 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     // The blocks of Agents but the first and `paddock mcp` run in `deno task trainers`.
     "Agents: sh",
     "Inspect: python",
+    "Harbor: sh",
     "smolagents: python",
     "verifiers: toml",
     "verifiers: python",
@@ -88,7 +89,9 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     "E2B: python", // deno task test:e2b
     "tau-bench: sh",
     "Workspace: sh",
+    "Harbor: sh", // tests/cli/harbor plays such tasks
     "Recursive language models: sh", // not run: it needs a model; tests/cli/rollout/rlm_sandbox_test.ts plays a script
+    "Exact episodes: sh", // tests/cli/replay/exact_sandbox_test.ts
     "Start the gateway: sh", // this block and the next one: deno task test:gateway
     "Play and reward: python",
     "Run it: sh",
@@ -102,6 +105,8 @@ Deno.test("each block of README.md and docs/ is run by a test", () => {
     "An evaluation without pandas: python",
     "Profiles: sh",
     "Your own profile: jsonc",
+    "Network: jsonc",
+    "Network: jsonc",
     "A grader: python", // this block and the next one: python_parts_sandbox_test.ts
     "A grader: sh",
     "Tools: python", // this block and the next one: python_parts_sandbox_test.ts

@@ -1,5 +1,6 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { Summary, SummaryTable } from "../../src/cli/rollout/summary.ts";
+import { Summary } from "../../src/cli/rollout/report/summary.ts";
+import { SummaryTable } from "../../src/cli/rollout/report/summary_table.ts";
 import { formatTranscript } from "../../src/cli/transcript.ts";
 import { scriptedPolicy } from "../../src/policy/scripted.ts";
 import { parseInteraction, toInteractionResult } from "../../src/rollout/interaction_result.ts";

@@ -169,6 +169,11 @@ class ExecResult:
     peak_memory_bytes: Optional[int] = None
     """Peak size of the interpreter's heap until the end of the program, as the guest measured it; None if it was lost."""
 
+    digest: Optional[str] = None
+    """SHA-256 of code, inputs, result and files, chained from image, profile and seed, if the server has a virtual clock."""
+    inexact: bool = False
+    """True if a limit of real time, CPU time or memory ended the program, although the server has a virtual clock."""
+
     call: Optional[WaitingCall] = None
     """With ``waiting``, the call that waits. With ``diverged``, the call of the first run that the second did not make."""
 
@@ -1322,6 +1327,8 @@ def _result(answer: Mapping[str, Any]) -> ExecResult:
             files=contents,
             restored_from=_restored_from(answer.get("restoredFrom")),
             peak_memory_bytes=answer.get("peakMemoryBytes"),
+            digest=answer.get("digest"),
+            inexact=answer.get("inexact") is True,
             call=_waiting_call(answer.get("call")),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as cause:

@@ -1,4 +1,4 @@
-import { parseUntrustedJson } from "../../json.ts";
+import { isJsonObject, parseUntrustedJson } from "../../json.ts";
 import { exactText } from "../../numbers/exact_numbers.ts";
 import type { ToolCall } from "../../message.ts";
 
@@ -130,7 +130,7 @@ export function toHarmonyCall({ recipient = "", content }: HarmonyMessage): Tool
 function objectOf(json: string): Record<string, unknown> | undefined {
   try {
     const value = parseUntrustedJson(json);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+    return isJsonObject(value) ? { ...value } : undefined;
   } catch {
     return undefined; // a model may write invalid JSON, or code for a tool such as python
   }

@@ -1,7 +1,6 @@
 import { Command, Option } from "commander";
 import { readRunRecord, settingText } from "../../rollout/run_record.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
-import { HttpServer } from "../../server/http/http_server.ts";
 import { viewerServer } from "../../server/viewer_server.ts";
 import { escapeLine } from "../../terminal_text.ts";
 import { RunFolder } from "../../viewer/run_folder.ts";
@@ -14,7 +13,7 @@ import { wantsColour, writeText } from "../output.ts";
 import { readSavedEpisodes } from "../rollout/trajectory_file.ts";
 import { flagsOf } from "../sandbox_options.ts";
 import { LOOPBACK_NAMES } from "../serve/address.ts";
-import { listenError, logError, waitForAbort } from "../serve/listening.ts";
+import { listen, logError, waitForAbort } from "../serve/listening.ts";
 import { formatTranscript } from "../transcript.ts";
 
 interface ViewFlags {
@@ -117,12 +116,7 @@ async function serveViewer(path: string, flags: ViewFlags, signal: AbortSignal):
   const folder = await RunFolder.open(path);
   const tokenizer = await resolveTokenizer(flags.tokenizer);
   const handler = viewerServer({ folder, tokenizer, signal, hosts: LOOPBACK_NAMES, onError: logError });
-  const { port } = flags;
-  const options = { hostname: HOSTNAME, port, onError: logError, onGraceOver: () => Promise.resolve() };
-  const listening = HttpServer.listen(handler, options);
-  await using server = await listening.catch((cause) => {
-    throw listenError(`http://${HOSTNAME}:${port}`, cause);
-  });
+  await using server = await listen(handler, { hostname: HOSTNAME, name: HOSTNAME, port: flags.port });
   await writeText(
     currentIo().stderr,
     `Viewing at http://${HOSTNAME}:${server.port}/runs; press Ctrl-C to stop\n`,

@@ -1,6 +1,5 @@
 import { Command, Option } from "commander";
 import { gatewayApp } from "../../gateway/app.ts";
-import { HttpServer } from "../../server/http/http_server.ts";
 import { escapeControls } from "../../terminal_text.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
 import { EXIT, runCommand } from "../run_command.ts";
@@ -10,7 +9,7 @@ import { collectValues, nameOption, parseNumberAtLeast, parseWholeNumber } from 
 import { writeText } from "../output.ts";
 import { flagsOf } from "../sandbox_options.ts";
 import { resolveServeAddress } from "../serve/address.ts";
-import { listenError, logError, waitForAbort } from "../serve/listening.ts";
+import { listen, logError, waitForAbort } from "../serve/listening.ts";
 import { type TokenFlags, withTokenFiles } from "../serve/token_files.ts";
 import { ownerCommands } from "./owner_commands.ts";
 import { evaluationNote, type GatewayFlags, openGateway } from "./open_gateway.ts";
@@ -117,20 +116,4 @@ async function runGateway(flags: GatewayCommandFlags, signal: AbortSignal): Prom
   await writeText(currentIo().stderr, escapeControls(text + evaluationNote(gateway)));
   await waitForAbort(signal);
   return EXIT.ok;
-}
-
-async function listen(
-  handler: Parameters<typeof HttpServer.listen>[0],
-  { hostname, name, port }: { hostname: string; name: string; port: number },
-): Promise<HttpServer> {
-  try {
-    return await HttpServer.listen(handler, {
-      hostname,
-      port,
-      onError: logError,
-      onGraceOver: () => Promise.resolve(),
-    });
-  } catch (cause) {
-    throw listenError(`http://${name}:${port}`, cause);
-  }
 }

@@ -36,9 +36,23 @@ export async function withProgramPackages(
   path: string,
   installation: Installation,
 ): Promise<Profile> {
+  return await withRequirements(profile, await readProgramRequirements(path), installation);
+}
+
+/**
+ * Returns a profile that also has packages. The choice of their versions is cached.
+ *
+ * @throws {UsageError} if the packages cannot be resolved or downloaded.
+ */
+export async function withRequirements(
+  profile: Profile,
+  wanted: readonly string[],
+  installation: Installation,
+): Promise<Profile> {
+  if (wanted.length === 0) return profile;
   const pinned = profile.packages.filter(({ kind }) => kind === "stored");
   const earlier = pinned.flatMap(({ stored }) => stored?.requirement ?? []);
-  const requirements = [...earlier, ...await readProgramRequirements(path)];
+  const requirements = [...earlier, ...wanted];
   const packages = await choosePackages({ requirements, pinned }, installation);
   return { ...profile, packages: [...profile.packages.filter(({ kind }) => kind !== "stored"), ...packages] };
 }

@@ -49,15 +49,20 @@ function recordsOf({ toolResults }: Trajectory, turn: number): ToolRecord[] {
   return toolResults.filter((record) => record.turn === turn);
 }
 
-/** Returns the statuses of each turn's calls and the messages after the reply, as text. */
-function resultsByTurn({ messages, turns, toolResults }: Trajectory): string[] {
+/** Returns the messages after each reply of the policy. */
+export function messagesByTurn({ messages, turns }: Trajectory): Message[][] {
   const groups: Message[][] = [];
   for (const message of messages.slice(firstReply(messages, turns))) {
     if (message.role === "assistant") groups.push([]);
     else groups.at(-1)?.push(message);
   }
-  const records = Map.groupBy(toolResults, ({ turn }) => turn);
-  return groups.map((group, index) => {
+  return groups;
+}
+
+/** Returns the statuses of each turn's calls and the messages after the reply, as text. */
+function resultsByTurn(trajectory: Trajectory): string[] {
+  const records = Map.groupBy(trajectory.toolResults, ({ turn }) => turn);
+  return messagesByTurn(trajectory).map((group, index) => {
     const statuses = (records.get(index + 1) ?? []).map(formatRecord);
     return [...statuses, ...group.map((message) => normalizeResult(messageText(message)))].join("\n");
   });

@@ -13,7 +13,6 @@ import type { SessionPool } from "../../sandbox/contract/pool.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
 import type { ToolCallParser } from "../../tools/parsers/tool_call_parser.ts";
 import type { RunnableBlocks } from "../../tools/python_blocks.ts";
-import { escapeJsonControls, escapeLine } from "../../terminal_text.ts";
 import { EXIT, runCommand } from "../run_command.ts";
 import { UsageError } from "../cli_errors.ts";
 import { requireReadable, toInputPath } from "../input.ts";
@@ -27,6 +26,7 @@ import { pythonProfileOption } from "../rollout/python_files.ts";
 import { openTools, type RunTools, type ToolFlags } from "../rollout/tools.ts";
 import { readSavedEpisodes } from "../rollout/trajectory_file.ts";
 import {
+  clockOption,
   createLazyPool,
   flagsOf,
   prepareImage,
@@ -34,26 +34,27 @@ import {
   resolveProfile,
   type SandboxFlags,
 } from "../sandbox_options.ts";
-import {
-  compareTrajectories,
-  firstDifference,
-  NORMALIZED,
-  type ReplayDifference,
-  repliesOf,
-} from "./compare.ts";
+import { compareTrajectories, NORMALIZED, repliesOf } from "./compare.ts";
+import { compareExactly } from "./exact.ts";
 import { recordedTools } from "./recorded_calls.ts";
 import { isQuestion, replayedRows } from "./replayed_rows.ts";
+import { exactReport, normalReport } from "./report.ts";
 
 interface ReplayFlags extends SandboxFlags, ToolFlags, FileEnvFlags, RunnableBlocks {
   /** File of the env. */
   env?: string;
   json?: boolean;
+  exact?: boolean;
 }
 
 const NOTES = `
 ROW is a file of rollout --out, FILE for all of its rows, or FILE:N for its Nth episode. The recorded replies are played
 again in a fresh interpreter for each row, with the row's seed, and each tool result is compared with the recorded one:
 its status, and the text that the model reads. Not compared: ${NORMALIZED}.
+
+With --exact the digests of the execs are compared instead: code, inputs, output, value and files, bit by bit. The first exec
+that differs is printed, with the first byte that differs in what the model reads. Execs after one that is inexact are not
+compared.
 
 Calls of tools that the code made are answered from the row, without the tools. The first call that the row does not have
 is printed. A call whose result the row has not completely is answered by the tool, which then must be given.
@@ -86,6 +87,8 @@ export function replayCommand(): Command {
     .addOption(nameOption("--calls <style>", "format of tool calls (default: tag)", Object.keys(CALL_STYLES)))
     .optionsGroup("Sandbox:")
     .addOption(profileOption())
+    .addOption(clockOption())
+    .option("--exact", "compare the digests of all execs, of rows that were played with --clock virtual")
     .addOption(pythonProfileOption())
     .option(
       "--timeout-ms <n>",
@@ -106,7 +109,7 @@ export function replayCommand(): Command {
 async function runReplay(row: string, flags: ReplayFlags, signal: AbortSignal): Promise<number> {
   const { path, number } = await parseRow(row);
   const { json, cacheDir, timeoutMs, runUnlabeled, runThoughts } = flags;
-  const profile = await resolveProfile(flags, signal);
+  const profile = await resolveProfile(flags.exact ? { ...flags, clock: "virtual" } : flags, signal);
   await requireReadable(path);
   await using stack = new AsyncDisposableStack();
   const hasTools = flags.mcp !== undefined || flags.tool !== undefined;
@@ -125,12 +128,12 @@ async function runReplay(row: string, flags: ReplayFlags, signal: AbortSignal): 
     requireReplayable(trajectory, { tools, file });
     if (replayed++ === 0) await prepareImage(profile, { cacheDir, signal });
     const makeEnv = () => makeReplayEnv(trajectory, { ...parts, answer });
-    const differences = await replay(trajectory, makeEnv, signal);
-    if (differences.length > 0) different++;
-    await writeText(
-      currentIo().stdout,
-      json ? toJson(trajectory, row, differences) : toText(trajectory, row, differences),
-    );
+    const again = await replay(trajectory, makeEnv, signal);
+    const report = flags.exact
+      ? exactReport(trajectory, row, compareExactly(trajectory, again))
+      : normalReport(trajectory, row, compareTrajectories(trajectory, again));
+    if (!report.isSame) different++;
+    await writeText(currentIo().stdout, json ? report.json : report.text);
     if (number !== undefined) break;
   }
   if (replayed === 0) {
@@ -258,7 +261,7 @@ async function replay(
   recorded: Trajectory,
   makeEnv: () => Env,
   signal: AbortSignal,
-): Promise<ReplayDifference[]> {
+): Promise<Trajectory> {
   const { task, seed, turns } = recorded;
   const replies = repliesOf(recorded);
   let turn = 0;
@@ -268,49 +271,5 @@ async function replay(
   await using env = makeEnv();
   const replayed = await rollout(env, policy, task, { seed, maxTurns: turns, signal });
   if (replayed.error !== undefined && recorded.error === undefined) throw new Error(replayed.error.message);
-  return compareTrajectories(recorded, replayed);
-}
-
-function toText(
-  { task, seed, toolResults }: Trajectory,
-  row: number,
-  differences: readonly ReplayDifference[],
-): string {
-  const count = `${toolResults.length} ${toolResults.length === 1 ? "result" : "results"}`;
-  const name = `row ${row}, task ${escapeLine(task.id)}`;
-  if (differences.length === 0) return `${name}: ${count}, all the same\n`;
-  const hint = seed === undefined ? " (the row has no seed: random values differ)" : "";
-  const lines = differences.flatMap((difference) => {
-    const [recorded, replayed] = firstDifference(difference).map((line) =>
-      escapeLine(line.slice(0, MAX_SHOWN))
-    );
-    const { turn, call } = difference;
-    const place = call === undefined ? "" : `, block ${call.block}, call ${call.call}`;
-    return [`  turn ${turn}${place}`, `    recorded  ${recorded}`, `    replayed  ${replayed}`];
-  });
-  return [
-    `${name}: ${count}, ${differences.length} ${
-      differences.length === 1 ? "turn differs" : "turns differ"
-    }${hint}`,
-    ...lines,
-    "",
-  ].join("\n");
-}
-
-/** Characters of a line that are shown, and of a text in JSON. */
-const MAX_SHOWN = 200;
-const MAX_JSON = 10_000;
-
-function toJson({ task, sample }: Trajectory, row: number, differences: readonly ReplayDifference[]): string {
-  const shortened = differences.map(({ turn, call, ...texts }) => ({
-    turn,
-    ...shortTexts(texts),
-    ...(call && { call: { ...call, ...shortTexts(call) } }),
-  }));
-  const line = { row, task: task.id, sample, same: differences.length === 0, differences: shortened };
-  return `${escapeJsonControls(JSON.stringify(line))}\n`;
-}
-
-function shortTexts({ recorded, replayed }: Pick<ReplayDifference, "recorded" | "replayed">) {
-  return { recorded: recorded.slice(0, MAX_JSON), replayed: replayed.slice(0, MAX_JSON) };
+  return replayed;
 }

@@ -22,6 +22,7 @@ import { UsageError } from "../cli_errors.ts";
 import { FAMILY_ENV, isFamilyEnv } from "./envs/families.ts";
 import { isPluginPath, openPlugin, refuseGrants } from "./plugins.ts";
 import { isPythonPath, openPythonFile, type PythonFileFlags, type PythonFileOwner } from "./python_files.ts";
+import { HARBOR_ENV, type HarborRun } from "./envs/harbor.ts";
 import { WORKSPACE_ENV, type WorkspaceRun } from "./envs/workspace.ts";
 import type { RunnableBlocks } from "../../tools/python_blocks.ts";
 import { TransformedEnv } from "../../transforms/transformed_env.ts";
@@ -53,6 +54,8 @@ export interface EnvSetup extends RunnableBlocks {
   readonly tauBench?: TauBenchRun | undefined;
   /** Open workspaces, for env `workspace`. */
   readonly workspace?: WorkspaceRun | undefined;
+  /** Open Harbor tasks, for env `harbor`. */
+  readonly harbor?: HarborRun | undefined;
 }
 
 /** Makes the env of an episode. `resumed` is the saved part of an episode that the env continues. */
@@ -201,6 +204,17 @@ export const ENVS: Readonly<Record<string, EnvKind>> = {
       throw new UsageError(
         `Cannot play env '${REASONING_GYM}' with tools as it calls none: remove --tool and --mcp`,
       );
+    },
+  },
+  [HARBOR_ENV]: {
+    about:
+      "work in a shell on tasks in Harbor's format, whose verifier rewards; needs --harbor, without --tasks",
+    maxTurns: 50,
+    open: ({ harbor, maxTurns, systemPrompt, tokenizer }) => {
+      if (harbor === undefined) {
+        throw new UsageError("Cannot play env 'harbor' as it must be opened: it is not");
+      }
+      return () => new TransformedEnv(harbor.openEnv({ maxTurns, systemPrompt }), tokenTransforms(tokenizer));
     },
   },
   ...familyEnvs(),

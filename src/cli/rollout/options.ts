@@ -5,7 +5,7 @@ import { configOption } from "../config/config_file.ts";
 import { UsageError } from "../cli_errors.ts";
 import { flagOf, type OptionRow, type OptionTable } from "../option_table.ts";
 import { parseNumber, parseNumberAtLeast, parseWholeNumber } from "../options.ts";
-import { profileOption } from "../sandbox_options.ts";
+import { clockOption, profileOption } from "../sandbox_options.ts";
 import { timeScaleOption } from "../time_scale.ts";
 import { envKindOf, ENVS, FILE_ENV } from "./envs.ts";
 import { DEFAULT_GRADER } from "./graders.ts";
@@ -15,6 +15,7 @@ import { pythonProfileOption } from "./python_files.ts";
 import { DEFAULT_SERVER_WAIT } from "./server_watch.ts";
 import { FAMILY_ENV, FAMILY_TASKS } from "./envs/families.ts";
 import { REASONING_GYM } from "./envs/reasoning_gym.ts";
+import { HARBOR_ENV } from "./envs/harbor.ts";
 import { TAU_BENCH } from "./envs/tau_bench.ts";
 import { USER_STRATEGIES, USERS } from "./envs/users.ts";
 import { WORKSPACE_ENV } from "./envs/workspace.ts";
@@ -220,7 +221,7 @@ export const ROLLOUT_OPTIONS = {
     value: "n",
     number: COUNT,
     about:
-      "maximum replies per episode (default: 8; tau-bench: 30; workspace: 50 commands; families: 1, with tools 64)",
+      "maximum replies per episode (default: 8; tau-bench: 30; harbor: 50; workspace: 50 commands; families: 1, with tools 64)",
   },
   episodeTokens: {
     group: "Policy",
@@ -273,6 +274,12 @@ export const ROLLOUT_OPTIONS = {
     repeats: true,
     about: `permission of that file in TypeScript: ${ALLOW_HELP}`,
     isSetByWorkspace: true,
+  },
+  audit: {
+    group: "Reward",
+    value: "how",
+    choices: ["flag", "zero"],
+    about: "search replies for known hacks: flag writes them into the row, zero also takes the reward away",
   },
   judge: {
     group: "Reward",
@@ -397,11 +404,22 @@ export const ROLLOUT_OPTIONS = {
     about: "reward of a reply without a command, for example -0.1",
     envs: [WORKSPACE_ENV],
   },
+  harbor: {
+    group: "Env harbor",
+    value: "dir",
+    about: "folder of a task in Harbor's format, or of such folders; implies --env harbor",
+    envs: [HARBOR_ENV],
+  },
   profile: {
     group: "Sandbox and speed",
     about: "profile of the sandbox",
     make: profileOption,
     isSetByWorkspace: true,
+  },
+  clock: {
+    group: "Sandbox and speed",
+    about: "time that programs see",
+    make: clockOption,
   },
   pythonProfile: {
     group: "Sandbox and speed",
@@ -414,7 +432,7 @@ export const ROLLOUT_OPTIONS = {
     value: "n",
     number: COUNT,
     default: 2000,
-    about: "timeout of a code block or tool call in milliseconds (workspace commands: 25000)",
+    about: "timeout of a code block or tool call in milliseconds (workspace commands: 25000, harbor: 120000)",
   },
   timeScale: {
     group: "Sandbox and speed",
@@ -523,6 +541,9 @@ export function checkEnvOptions(given: Iterable<string>, env: string): void {
     }
     if (env === WORKSPACE_ENV && isSetByWorkspace) {
       throw new UsageError(`${start} as its task and agent files set it: remove ${flagOf(name)}`);
+    }
+    if (env === HARBOR_ENV && isSetByWorkspace && name !== "system") {
+      throw new UsageError(`${start} as the folders of its tasks set it: remove ${flagOf(name)}`);
     }
   }
 }

@@ -11,9 +11,11 @@ import { ENVS } from "./envs.ts";
 import { checkEnvOptions, ROLLOUT_OPTIONS } from "./options.ts";
 import { isPluginPath } from "./plugins.ts";
 import { POLICIES } from "./policies.ts";
-import { type RolloutFlags, runRollout } from "./run.ts";
+import type { RolloutFlags } from "./rollout_flags.ts";
+import { runRollout } from "./run.ts";
 import { familyProfile, isFamilyEnv } from "./envs/families.ts";
 import { REASONING_GYM } from "./envs/reasoning_gym.ts";
+import { HARBOR_ENV } from "./envs/harbor.ts";
 import { TAU_BENCH } from "./envs/tau_bench.ts";
 import { USERS } from "./envs/users.ts";
 import { WORKSPACE_ENV } from "./envs/workspace.ts";
@@ -33,6 +35,7 @@ Examples:
     --user-model gpt --policy openai:http://localhost:8000 --model qwen
   paddock rollout --env workspace --task examples/workspace/prisoners_dilemma --samples 8 \\
     --policy openai:http://localhost:8000 --model qwen
+  paddock rollout --harbor ~/tasks --samples 8 --policy openai:http://localhost:8000 --model qwen
 
 Ctrl-C, SIGTERM or SIGHUP ends the running episodes and saves finished ones. --resume continues the run and
 plays failed episodes again.
@@ -49,7 +52,7 @@ Exit codes: 0 all episodes were played, 1 an episode failed, 2 wrong usage or un
 export function rolloutCommand(): Command {
   const command = new Command("rollout")
     .description(
-      "Play every task of a file, of a family, of tau-bench, or of a workspace in the sandbox and score it",
+      "Play every task of a file, of a family, of tau-bench, of a workspace, or of Harbor in the sandbox and score it",
     );
   return addOptions(command, ROLLOUT_OPTIONS)
     .addHelpText("after", NAMES + NOTES)
@@ -58,11 +61,13 @@ export function rolloutCommand(): Command {
 
 async function playCommand(command: Command, signal: AbortSignal): Promise<number> {
   await applyConfig(command);
-  const flags = flagsOf<RolloutFlags>(command);
+  const given = flagsOf<RolloutFlags>(command);
+  const isHarbor = given.harbor !== undefined && !isSet(command, "env");
+  const flags = isHarbor ? { ...given, env: HARBOR_ENV } : given;
   const { tasks, env } = flags;
   if (!isPluginPath(env)) lookUp(ENVS, env, "env");
   checkEnvOptions(Object.keys(ROLLOUT_OPTIONS).filter((name) => isSet(command, name)), env);
-  const hasTasks = [TAU_BENCH, WORKSPACE_ENV, REASONING_GYM].includes(env) || isFamilyEnv(env);
+  const hasTasks = [TAU_BENCH, WORKSPACE_ENV, REASONING_GYM, HARBOR_ENV].includes(env) || isFamilyEnv(env);
   if (tasks === undefined && !hasTasks) {
     throw new UsageError(`Cannot play env '${env}' as it needs tasks: give --tasks FILE`);
   }

@@ -1,110 +1,45 @@
 import type { Tokenizer } from "../../chat/tokenizer.ts";
-import type { FoundColumns } from "../../datasets/columns.ts";
-import { findDatasetFiles } from "../../datasets/files.ts";
-import { FIRST_ROWS, readTasks, type ReadTasksOptions } from "../../datasets/read_tasks.ts";
-import type { Task } from "../../task.ts";
 import type { EnvFile } from "../../plugins/env_file.ts";
 import type { Profile } from "../../sandbox/profile/profile.ts";
-import type { CutScore } from "../../rollout/episode/episode_score.ts";
-import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import type { PlayedRun } from "../../rollout/run_record.ts";
-import type { TokenOptions } from "../../rollout/tokens/episode_writer.ts";
-import { requireTrainable, type RequireTrainableOptions } from "../../rollout/tokens/require_trainable.ts";
-import type { TokenMode } from "../../rollout/tokens/turn_writers.ts";
-import { TokenFormat } from "../../rollout/tokens/token_format.ts";
+import { requireTrainable } from "../../rollout/tokens/require_trainable.ts";
 import { CALL_STYLES } from "../../tools/parsers/call_styles.ts";
-import { requireReadable, resolveTokenizer, toInputPath } from "../input.ts";
-import { type BranchFlags, resolveBranches } from "./branches.ts";
+import { resolveTokenizer, toInputPath } from "../input.ts";
+import { resolveBranches } from "./branches.ts";
 import {
   DEFAULT_MAX_TURNS,
   ENVS,
-  type FileEnvFlags,
   fileEnvKind,
+  type MakeEnv,
   openEnvFile,
   PYTHON_SYSTEM,
   RLM_ENV,
 } from "./envs.ts";
-import { isPluginPath, openTransforms, type TransformFlags } from "./plugins.ts";
-import { openTools, type ToolFlags } from "./tools.ts";
-import { chooseGraders, DEFAULT_GRADER, type GraderFlags, openGraders } from "./graders.ts";
-import { createLazyPool, prepareImage, resolveProfile, type SandboxFlags } from "../sandbox_options.ts";
+import { isPluginPath, openTransforms } from "./plugins.ts";
+import { openTools } from "./tools.ts";
+import { chooseGraders, DEFAULT_GRADER, openGraders } from "./graders.ts";
+import { createLazyPool, prepareImage, resolveProfile } from "../sandbox_options.ts";
+import { RewardAudit, type RewardAuditOptions } from "../../transforms/reward_audit.ts";
+import { TransformedEnv } from "../../transforms/transformed_env.ts";
 import { lookUp } from "../options.ts";
-import { emptyTasksError, playTasks, UNREADABLE } from "./task_run.ts";
+import { announceFiles, requireTasks } from "./task_check.ts";
+import { playTasks } from "./task_run.ts";
 import { DEFAULT_MAX_TOKENS, type ResolvedPolicy, resolvePolicy } from "./policies.ts";
-import type { SamplingFlags } from "./policies/server_policies.ts";
-import { escapeControls } from "../../terminal_text.ts";
 import { ignoreBrokenPipe, terminalColumns, wantsColour, writeText } from "../output.ts";
-import { type ColumnFlags, columnsOf, openTrajectoryFile, requireSameTokens } from "./trajectory_file.ts";
+import { columnsOf, openTrajectoryFile } from "./trajectory_file.ts";
+import type { RolloutFlags } from "./rollout_flags.ts";
 import { describeRun, recordRun, requireSameSettings } from "./run_settings.ts";
 import { ServerWatch } from "./server_watch.ts";
-import { Summary } from "./summary.ts";
-import { type FamilyFlags, familyProfile, isFamilyEnv, openFamily } from "./envs/families.ts";
-import { openReasoningGym, REASONING_GYM, type ReasoningGymFlags } from "./envs/reasoning_gym.ts";
-import { openTauBench, TAU_BENCH, type TauBenchFlags } from "./envs/tau_bench.ts";
-import { TrainingFile, TrainingRun } from "./training_file.ts";
-import { checkUsage, rethrowAsUsageError, toUsageError, UsageError } from "../cli_errors.ts";
+import { Summary } from "./report/summary.ts";
+import { familyProfile, isFamilyEnv, openFamily } from "./envs/families.ts";
+import { openReasoningGym, REASONING_GYM } from "./envs/reasoning_gym.ts";
+import { openTauBench, TAU_BENCH } from "./envs/tau_bench.ts";
+import { openTraining, tokenOptionsOf } from "./training_file.ts";
+import { rethrowAsUsageError, UsageError } from "../cli_errors.ts";
+import { HARBOR_ENV, openHarbor } from "./envs/harbor.ts";
 import { withTimeScale } from "../time_scale.ts";
-import { openWorkspaces, WORKSPACE_ENV, type WorkspaceFlags } from "./envs/workspace.ts";
+import { openWorkspaces, WORKSPACE_ENV } from "./envs/workspace.ts";
 import { currentIo } from "../io.ts";
-
-/** Options of `paddock rollout`. */
-export interface RolloutFlags
-  extends
-    SandboxFlags,
-    ToolFlags,
-    GraderFlags,
-    TauBenchFlags,
-    WorkspaceFlags,
-    Pick<FamilyFlags, "difficulty">,
-    ReasoningGymFlags,
-    TransformFlags,
-    ColumnFlags,
-    FileEnvFlags,
-    SamplingFlags,
-    Pick<BranchFlags, "branch"> {
-  limit?: number;
-  env: string;
-  policy: string;
-  /** Permissions of the file of a policy. */
-  policyAllow?: readonly string[];
-  /** Values of `--grader`, such as `gsm8k=0.8`. */
-  grader?: readonly string[];
-  cutScore: CutScore;
-  model?: string;
-  temperature?: number;
-  maxTokens?: number;
-  requestTimeoutMs?: number;
-  /** Seconds that the run waits for a server that is away. */
-  serverWait: number;
-  maxErrors?: number;
-  episodeTokens?: number;
-  episodeSeconds?: number;
-  /** False for none. */
-  system?: string | false;
-  /** True if the configuration file asks for no system message. */
-  noSystem?: boolean;
-  samples: number;
-  seed?: number;
-  tokenizer?: string;
-  concurrency?: number;
-  poolSize?: number;
-  reset: "rewind" | "fresh";
-  /** Value of `--time-scale`. */
-  timeScale?: string;
-  maxTurns?: number;
-  runUnlabeled?: boolean;
-  runThoughts?: boolean;
-  json?: boolean;
-  out?: string;
-  trainOut?: string;
-  tokenMode: TokenMode;
-  resume?: boolean;
-  force?: boolean;
-  show?: boolean;
-  showFirst?: number;
-  /** Arguments of the command line, for the record of the run. */
-  args?: readonly string[];
-}
 
 /** Default number of concurrent episodes if a server plays the policy. */
 const REMOTE_CONCURRENCY = 8;
@@ -143,7 +78,10 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   await using stack = new AsyncDisposableStack();
   const resolved = await resolveFlagPolicy(flags, { tokenizer, stack, signal });
   const tokens = tokenOptionsOf(flags, { tokenizer, editPrompt: builtIn?.editPrompt });
-  if (tokens !== undefined) await requirePolicyForTraining(resolved, { format: tokens.format, signal });
+  if (tokens !== undefined) {
+    const training = { format: tokens.format, signal };
+    await rethrowAsUsageError(() => requireTrainable(resolved.policy, training), { kinds: [TypeError] });
+  }
   const profile = await withTimeScale(await resolveProfile(flags, signal), { ...flags, signal });
   const { concurrency, poolSize } = sizesOf(flags, resolved);
   const summary = new Summary({
@@ -167,11 +105,15 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
   const reasoningGym = flags.env === REASONING_GYM
     ? await openReasoningGym(flags, { sessions: poolSize, stack, signal })
     : undefined;
+  const harbor = flags.env === HARBOR_ENV
+    ? await openHarbor(flags, { sessions: concurrency, stack, signal })
+    : undefined;
   if (flags.tasks !== undefined) {
     const columns = columnsOf(flags);
     await requireTasks(flags.tasks, { split, limit, columns, answerReader: answerReaderOf(flags) });
   }
-  const tasks = tauBench?.tasks ?? workspace?.tasks ?? flags.tasks ?? (family ?? reasoningGym)?.tasks ?? [];
+  const tasks = tauBench?.tasks ?? workspace?.tasks ?? harbor?.tasks ?? flags.tasks ??
+    (family ?? reasoningGym)?.tasks ?? [];
   const { cacheDir, reset: resetMode } = flags;
   const pool = createLazyPool({ profile, size: poolSize, cacheDir, stack, resetMode });
   const env = builtIn === undefined
@@ -206,6 +148,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     parser,
     tauBench,
     workspace,
+    harbor,
     timeoutMs,
     runUnlabeled,
     runThoughts,
@@ -217,6 +160,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     ? undefined
     : await describeFlags({ ...flags, ...(graderNames.length > 0 && { grader: graderNames }) }, {
       maxTurns,
+      profile,
       resolved,
       env,
     });
@@ -271,7 +215,7 @@ export async function runRollout(options: RolloutFlags, signal: AbortSignal): Pr
     timeScale: profile.timeScale,
     onTask: resolved.onTask,
     onEpisode: (trajectory) => family?.record(trajectory),
-    makeEnv,
+    makeEnv: flags.audit === undefined ? makeEnv : withAudit(makeEnv, flags.audit),
     signal,
     stdout,
     stderr: currentIo().stderr,
@@ -294,18 +238,24 @@ function requireShell(env: string, { name, shell }: Profile): void {
   );
 }
 
+/** Returns a function that makes envs whose episodes are audited. */
+function withAudit(makeEnv: MakeEnv, onHack: NonNullable<RewardAuditOptions["onHack"]>): MakeEnv {
+  return async (task, resumed) =>
+    new TransformedEnv(await makeEnv(task, resumed), [new RewardAudit({ onHack })]);
+}
+
 /**
  * Checks the flags of a run of recursive language models.
  *
  * @throws {UsageError} if the code cannot ask, or the episodes cannot be continued.
  */
-function requireRlm({ resume, branch }: RolloutFlags, { name, hostTools }: Profile): void {
+function requireRlm({ resume, branch, audit }: RolloutFlags, { name, hostTools }: Profile): void {
   if (!hostTools) {
     throw new UsageError(
       `Cannot play env '${RLM_ENV}' as profile '${name}' must have 'hostTools': give --profile tools`,
     );
   }
-  const flag = resume ? "--resume" : branch ? "--branch" : undefined;
+  const flag = resume ? "--resume" : branch ? "--branch" : audit ? "--audit" : undefined;
   if (flag === undefined) return;
   throw new UsageError(
     `Cannot play env '${RLM_ENV}' with ${flag} as its questions are rows of their own: remove it`,
@@ -315,14 +265,20 @@ function requireRlm({ resume, branch }: RolloutFlags, { name, hostTools }: Profi
 /** Describes a run with the defaults that depend on the env and the policy. */
 async function describeFlags(
   flags: RolloutFlags,
-  { maxTurns, ...run }: { maxTurns: number; resolved: ResolvedPolicy; env: EnvFile | undefined },
+  { maxTurns, profile, ...run }: {
+    maxTurns: number;
+    profile: Profile;
+    resolved: ResolvedPolicy;
+    env: EnvFile | undefined;
+  },
 ): Promise<PlayedRun> {
   const effective = {
     maxTurns,
     maxTokens: run.resolved.isServer ? flags.maxTokens ?? DEFAULT_MAX_TOKENS : flags.maxTokens,
     system: flags.system || systemOf(flags, run),
   };
-  return await describeRun({ flags: { ...flags }, effective, args: flags.args ?? [] });
+  const replay = profile.network?.replay;
+  return await describeRun({ flags: { ...flags }, effective, args: flags.args ?? [], replay });
 }
 
 /** Returns the default system message of a run, if any. */
@@ -351,60 +307,6 @@ function answerReaderOf(flags: RolloutFlags): string | undefined {
   return chooseGraders(names, flags).find(({ choice }) => "readsAnswer" in choice)?.name;
 }
 
-/**
- * Checks that there is a task, and that the first rows have the columns of a task, before the file of an earlier run is
- * touched. A source that can be read only once, such as a pipe, is checked after the play.
- *
- * @throws {UsageError} if the tasks cannot be read, there is no task, or the grader needs an answer that another column
- * may have.
- */
-async function requireTasks(
-  path: string,
-  { answerReader, ...options }: ReadTasksOptions & { answerReader: string | undefined },
-): Promise<void> {
-  await requireReadable(path, { mayBeFolder: true });
-  const { isFile, isDirectory } = await Deno.stat(path);
-  if (!isFile && !isDirectory) return;
-  const limit = Math.min(options.limit ?? FIRST_ROWS, FIRST_ROWS);
-  const found: FoundColumns[] = [];
-  const onFound = (columns: FoundColumns) => void found.push(columns);
-  const first: Task[] = [];
-  try {
-    for await (const task of readTasks(path, { ...options, limit, onFound, onFault: () => {} })) {
-      first.push(task);
-    }
-  } catch (error) {
-    throw toUsageError(error, { kinds: UNREADABLE });
-  }
-  if (first.length === 0) throw emptyTasksError(path);
-  const [columns] = found;
-  if (columns === undefined) return;
-  const reader = first.every(({ answer }) => answer === undefined) ? answerReader : undefined;
-  if (reader !== undefined && columns.others.length > 0) {
-    throw new UsageError(
-      `Cannot score tasks of '${path}' as grader '${reader}' needs their answers: found ` +
-        `[${columns.others.join(", ")}] beside the query; give --answer-field NAME, or --grader none`,
-    );
-  }
-  await announceColumns(columns, reader);
-}
-
-/** Prints the columns that were found by their names or by options, as another column may be meant. */
-async function announceColumns({ query, answer }: FoundColumns, reader: string | undefined): Promise<void> {
-  const from = answer === undefined ? "no answer" : `answer from '${answer}'`;
-  const unscored = reader === undefined ? "" : `; without answers, grader '${reader}' gives no scores`;
-  const text = `Columns: query from '${query}', ${from}${unscored}\n`;
-  await writeText(currentIo().stderr, escapeControls(text)).catch(() => {}); // stderr is closed
-}
-
-/** Prints the names of the files of a folder to stderr. */
-async function announceFiles({ tasks, split }: RolloutFlags): Promise<void> {
-  if (tasks === undefined || !(await Deno.stat(tasks)).isDirectory) return;
-  const files = await findDatasetFiles(tasks, { split }).catch(() => []); // reported when the tasks are read
-  if (files.length === 0) return;
-  await writeText(currentIo().stderr, `Playing ${escapeControls(files.join(", "))}\n`).catch(() => {}); // stderr is closed
-}
-
 async function resolveFlagPolicy(
   flags: RolloutFlags,
   { tokenizer, stack, signal }: {
@@ -423,45 +325,6 @@ async function resolveFlagPolicy(
   const recordsTokens = flags.trainOut !== undefined;
   const file = { allow: flags.policyAllow ?? [], stack, signal };
   return await resolvePolicy(flags.policy, { ...server, tokenizer, keepSpecialTokens, recordsTokens, file });
-}
-
-/** Options for writing the tokens of each episode, with the format that the episodes share. */
-type SharedTokenOptions = TokenOptions & { readonly format: TokenFormat };
-
-/** Returns the options for writing tokens, if the run writes rows for a trainer. */
-function tokenOptionsOf(
-  { trainOut, tokenMode: mode }: RolloutFlags,
-  { tokenizer, editPrompt }: Pick<TokenOptions, "editPrompt"> & { tokenizer: Tokenizer | undefined },
-): SharedTokenOptions | undefined {
-  if (trainOut === undefined || tokenizer === undefined) return undefined;
-  const tokens: TokenOptions = { tokenizer, mode, onRewrite: "keep", editPrompt };
-  const format = new TokenFormat({ tokenizer });
-  checkUsage(() => format.requireWritable({ mode, onRewrite: "keep" }));
-  return { ...tokens, format };
-}
-
-async function requirePolicyForTraining(
-  { policy }: ResolvedPolicy,
-  options: RequireTrainableOptions,
-): Promise<void> {
-  await rethrowAsUsageError(() => requireTrainable(policy, options), { kinds: [TypeError] });
-}
-
-interface TrainingSetup {
-  readonly tokens: SharedTokenOptions | undefined;
-  readonly stack: AsyncDisposableStack;
-}
-
-async function openTraining(flags: RolloutFlags, setup: TrainingSetup): Promise<TrainingRun | undefined> {
-  const { trainOut, resume, force, tasks: source } = flags;
-  const { tokens, stack } = setup;
-  if (trainOut === undefined || tokens === undefined) return undefined;
-  const { tokenizer } = tokens;
-  const onKeep = (result: InteractionResult) => requireSameTokens(result, { out: trainOut, tokenizer });
-  const file = stack.use(
-    await TrainingFile.open(trainOut, { resume, force, mayResume: true, source, onKeep }),
-  );
-  return new TrainingRun(file, tokens);
 }
 
 /** Returns default sizes. A local policy keeps a core busy per episode; with a server, episodes mostly wait. */

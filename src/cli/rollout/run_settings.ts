@@ -24,12 +24,14 @@ export interface RunDescription {
   readonly flags: Readonly<Record<string, unknown>>;
   /** Values in place of options' values, such as defaults that depend on the env. */
   readonly effective: Readonly<Record<string, RunSetting | undefined>>;
+  /** Path of the file with exchanges that the profile replays. */
+  readonly replay?: string | undefined;
   /** Arguments of the command line. */
   readonly args: readonly string[];
 }
 
 /** Describes a run from the options. Files that options name are hashed. */
-export async function describeRun({ flags, effective, args }: RunDescription): Promise<PlayedRun> {
+export async function describeRun({ flags, effective, args, replay }: RunDescription): Promise<PlayedRun> {
   const settings: Record<string, RunSetting> = {};
   for (const [name, row] of Object.entries(ROWS)) {
     const isOfEnv = row.envs?.includes(envKindOf(String(flags.env))) ?? true;
@@ -40,6 +42,7 @@ export async function describeRun({ flags, effective, args }: RunDescription): P
     const texts = await Promise.all((list ? value : [value]).map((item) => settingOf(item)));
     settings[name] = list ? texts.map(String) : texts[0] ?? null;
   }
+  if (replay !== undefined) settings.fixtures = await settingOf(replay);
   const { tasks, split } = flags;
   return {
     startedAt: new Date().toISOString(),

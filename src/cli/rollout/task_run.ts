@@ -14,16 +14,18 @@ import type { Task } from "../../task.ts";
 import { EXIT } from "../run_command.ts";
 import { countTasks } from "../input.ts";
 import type { TerminalSink, TextSink } from "../io.ts";
-import { escapeControls, escapeJsonControls, escapeLine } from "../../terminal_text.ts";
+import { escapeControls, escapeJsonControls } from "../../terminal_text.ts";
 import { writeText } from "../output.ts";
 import { formatTranscript } from "../transcript.ts";
 import type { MakeEnv } from "./envs.ts";
 import type { GeneratedTasks } from "./envs/families.ts";
 import { UnwrittenError, UsageError } from "../cli_errors.ts";
+import { EpisodeGroups, StartupFailureWarning } from "./report/episode_groups.ts";
 import { RemainingEpisodes } from "./finished_episodes.ts";
-import { Progress } from "./progress.ts";
+import { Progress } from "./report/progress.ts";
 import type { ServerWatch } from "./server_watch.ts";
-import { type Summary, SummaryTable } from "./summary.ts";
+import type { Summary } from "./report/summary.ts";
+import { SummaryTable } from "./report/summary_table.ts";
 import type { TrainingRun } from "./training_file.ts";
 import type { TrajectoryFile } from "./trajectory_file.ts";
 
@@ -303,61 +305,4 @@ export async function playTasks(options: TaskRunOptions): Promise<number> {
     if (error instanceof Deno.errors.BrokenPipe) return EXIT.ok;
     throw error;
   }
-}
-
-/** Number of failed first episodes after which the run is unlikely to succeed. */
-const FAILURES_BEFORE_WARNING = 8;
-
-/**
- * Warns if the first episodes of a run all fail because the server is unreachable or refuses the requests, or all end
- * before a reply because their first prompts exceed the context of the model.
- */
-export class StartupFailureWarning {
-  #failures = 0;
-  #isDone = false;
-
-  /** Adds an episode. Returns the warning when due, once. */
-  add({ error, turns, cut, unscored = "" }: Trajectory): string | undefined {
-    if (this.#isDone) return undefined;
-    const isServerFailure = error?.fault === "unreachable" || error?.fault === "refused";
-    const isTooLong = cut === "context" && turns === 0;
-    this.#isDone = !(isServerFailure || isTooLong) || ++this.#failures >= FAILURES_BEFORE_WARNING;
-    if (!(isServerFailure || isTooLong) || !this.#isDone) return undefined;
-    const what = isTooLong ? "ended without a reply" : "failed";
-    return `warning: the first ${FAILURES_BEFORE_WARNING} episodes all ${what}: ${
-      escapeLine(error?.message ?? unscored)
-    }. Ctrl-C ends the run.\n`;
-  }
-}
-
-/** Groups the episodes of each task, in whatever order they end. */
-export class EpisodeGroups {
-  readonly #expected: (id: string) => number;
-  readonly #open = new Map<string, Trajectory[]>();
-
-  /** `expected` returns the total number of episodes of a task. */
-  constructor(expected: (id: string) => number) {
-    this.#expected = expected;
-  }
-
-  /** Adds an episode. Returns the group in the order of samples if the group is complete, else nothing. */
-  add(trajectory: Trajectory): Trajectory[] {
-    const { id } = trajectory.task;
-    const group = [...this.#open.get(id) ?? [], trajectory];
-    this.#open.set(id, group);
-    if (group.length < this.#expected(id)) return [];
-    this.#open.delete(id);
-    return sortBySample(group);
-  }
-
-  /** Returns and removes the episodes of incomplete groups. */
-  takeRest(): Trajectory[] {
-    const rest = [...this.#open.values()].flatMap(sortBySample);
-    this.#open.clear();
-    return rest;
-  }
-}
-
-function sortBySample(group: readonly Trajectory[]): Trajectory[] {
-  return group.toSorted((one, other) => one.sample - other.sample);
 }

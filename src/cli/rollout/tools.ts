@@ -22,6 +22,7 @@ import {
   type PythonFileFlags,
   type PythonFileOwner,
 } from "./python_files.ts";
+import { isJsonObject } from "../../json.ts";
 
 /** Flags that select tools. */
 export interface ToolFlags extends PythonFileFlags {
@@ -204,8 +205,8 @@ export async function readMcpFile(path: string): Promise<Record<string, McpServe
 }
 
 function serversOf(value: unknown): Record<string, unknown> | undefined {
-  const servers = isObject(value) ? value.mcpServers : undefined;
-  return isObject(servers) && Object.values(servers).every(isObject) ? servers : undefined;
+  const servers = isJsonObject(value) ? value.mcpServers : undefined;
+  return isJsonObject(servers) && Object.values(servers).every(isJsonObject) ? servers : undefined;
 }
 
 /** Checks the outer structure only; the client that starts a server checks the server's keys. */
@@ -216,8 +217,4 @@ function placed(server: unknown, folder: string): McpServer {
   if (typeof module !== "string") return place as unknown as McpServer;
   const isFile = module.startsWith(".") || module.startsWith("/");
   return { ...place, module: isFile ? pathToFileURL(resolve(folder, module)).href : module };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

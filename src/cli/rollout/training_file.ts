@@ -1,3 +1,4 @@
+import type { Tokenizer } from "../../chat/tokenizer.ts";
 import { shortenInteraction } from "../../rollout/episode/episode_row.ts";
 import {
   INTERACTION_FORMAT,
@@ -6,8 +7,11 @@ import {
   toInteractionResult,
 } from "../../rollout/interaction_result.ts";
 import type { TokenOptions } from "../../rollout/tokens/episode_writer.ts";
+import { TokenFormat } from "../../rollout/tokens/token_format.ts";
+import type { TokenMode } from "../../rollout/tokens/turn_writers.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
 import type { Task } from "../../task.ts";
+import { checkUsage, UsageError } from "../cli_errors.ts";
 import { EpisodeFile, type EpisodeFileOptions, openEpisodeFile } from "./episode_file.ts";
 import { episodeKeyOf, Multiset, resultKeyOf } from "./finished_episodes.ts";
 import { PartialEpisodes } from "./partial_episodes.ts";
@@ -128,4 +132,57 @@ export class TrainingRun {
     for (const trajectory of this.#aborted.splice(0)) await this.write(trajectory);
     await this.file.writePartial();
   }
+}
+
+/** Options of `paddock rollout` for rows of a trainer. */
+export interface TrainingFlags {
+  readonly trainOut?: string;
+  readonly tokenMode: TokenMode;
+  readonly resume?: boolean;
+  readonly force?: boolean;
+  readonly tasks?: string;
+}
+
+/** Options for writing the tokens of each episode, with the format that the episodes share. */
+export type SharedTokenOptions = TokenOptions & { readonly format: TokenFormat };
+
+/** Returns the options for writing tokens, if the run writes rows for a trainer. */
+export function tokenOptionsOf(
+  { trainOut, tokenMode: mode }: TrainingFlags,
+  { tokenizer, editPrompt }: Pick<TokenOptions, "editPrompt"> & { tokenizer: Tokenizer | undefined },
+): SharedTokenOptions | undefined {
+  if (trainOut === undefined || tokenizer === undefined) return undefined;
+  const format = new TokenFormat({ tokenizer });
+  checkUsage(() => format.requireWritable({ mode, onRewrite: "keep" }));
+  return { tokenizer, mode, onRewrite: "keep", editPrompt, format };
+}
+
+/** Opens the file of a run that writes rows for a trainer. */
+export async function openTraining(
+  { trainOut, resume, force, tasks: source }: TrainingFlags,
+  { tokens, stack }: { tokens: SharedTokenOptions | undefined; stack: AsyncDisposableStack },
+): Promise<TrainingRun | undefined> {
+  if (trainOut === undefined || tokens === undefined) return undefined;
+  const { tokenizer } = tokens;
+  const onKeep = (result: InteractionResult) => requireSameTokens(result, { out: trainOut, tokenizer });
+  const file = stack.use(
+    await TrainingFile.open(trainOut, { resume, force, mayResume: true, source, onKeep }),
+  );
+  return new TrainingRun(file, tokens);
+}
+
+/**
+ * Refuses an episode of another tokenizer, since token ids of both must not be mixed in a file.
+ *
+ * @throws {UsageError} if the tokenizer differs.
+ */
+export function requireSameTokens(
+  { prompt, tokens, response_length }: InteractionResult,
+  { out, tokenizer }: { out: string; tokenizer: Tokenizer },
+): void {
+  const ids = tokenizer.encode(prompt);
+  if (ids.join() === tokens.slice(0, tokens.length - response_length).join()) return;
+  throw new UsageError(
+    `Cannot resume '${out}' as its tokens must be those of tokenizer '${tokenizer.name}': they are others`,
+  );
 }

@@ -1,10 +1,8 @@
-import type { Tokenizer } from "../../chat/tokenizer.ts";
 import type { TaskColumns } from "../../datasets/columns.ts";
 import { readTasks, type ReadTasksOptions } from "../../datasets/read_tasks.ts";
 import { DatasetError } from "../../errors.ts";
 import type { Policy } from "../../policy/policy.ts";
 import { GRADERS } from "../../rewards/registry.ts";
-import type { InteractionResult } from "../../rollout/interaction_result.ts";
 import { readTrajectories } from "../../rollout/read_trajectories.ts";
 import { shortenTrajectory } from "../../rollout/episode/episode_row.ts";
 import { type Trajectory, TRAJECTORY_FORMAT } from "../../rollout/trajectory.ts";
@@ -17,7 +15,7 @@ import { writeText } from "../output.ts";
 import { EpisodeFile, type EpisodeFileOptions, openEpisodeFile } from "./episode_file.ts";
 import { FinishedEpisodes } from "./finished_episodes.ts";
 import { chooseGraders } from "./graders.ts";
-import type { Summary } from "./summary.ts";
+import type { Summary } from "./report/summary.ts";
 
 /** Options of {@linkcode TrajectoryFile.open}. */
 export interface TrajectoryFileOptions extends EpisodeFileOptions<Trajectory> {
@@ -163,22 +161,6 @@ export function requireSameRun(trajectory: Trajectory, { out, policy, grader }: 
   if (scored === undefined || scored === grader) return;
   throw new UsageError(
     `Cannot resume '${out}' as its episodes must be scored by '${grader}': one is scored by '${scored}'`,
-  );
-}
-
-/**
- * Refuses an episode of another tokenizer, since token ids of both must not be mixed in a file.
- *
- * @throws {UsageError} if the tokenizer differs.
- */
-export function requireSameTokens(
-  { prompt, tokens, response_length }: InteractionResult,
-  { out, tokenizer }: { out: string; tokenizer: Tokenizer },
-): void {
-  const ids = tokenizer.encode(prompt);
-  if (ids.join() === tokens.slice(0, tokens.length - response_length).join()) return;
-  throw new UsageError(
-    `Cannot resume '${out}' as its tokens must be those of tokenizer '${tokenizer.name}': they are others`,
   );
 }
 

@@ -1,12 +1,14 @@
+import { type Command, Option } from "commander";
 import { ArgumentTypeError } from "../../errors.ts";
 import { TokenFormat } from "../../rollout/tokens/token_format.ts";
 import type { RolloutOffer, RolloutPolicyOptions } from "../../server/rollouts/rollout_service.ts";
 import { RunFolder } from "../../viewer/run_folder.ts";
 import type { ViewerOptions } from "../../viewer/viewer_app.tsx";
-import type { ENV_KINDS } from "../../wire/v1_envs.ts";
+import { ENV_KINDS } from "../../wire/v1_envs.ts";
 import { rethrowAsUsageError, UsageError } from "../cli_errors.ts";
 import { resolveTokenizer } from "../input.ts";
 import { currentIo } from "../io.ts";
+import { collectValues } from "../options.ts";
 import { POLICIES, resolvePolicy, SERVER_POLICIES } from "../rollout/policies.ts";
 
 /** Options of rollouts. */
@@ -16,6 +18,28 @@ export interface ServeRolloutFlags {
   readonly rolloutTokenizer?: string;
   /** Folder of the runs that are shown, in which rollouts are saved. */
   readonly runs?: string;
+}
+
+/** Adds the options of rollouts. */
+export function addRolloutOptions(command: Command): Command {
+  return command
+    .option(
+      "--rollout-policy <policy>",
+      `policy that clients may use: ${SERVER_POLICIES}; repeatable; none by default`,
+      collectValues,
+    )
+    .addOption(
+      new Option("--rollout-env <kind...>", "kinds of env that their episodes may have; none by default")
+        .choices(ENV_KINDS),
+    )
+    .option(
+      "--rollout-tokenizer <dir>",
+      "folder with the tokenizer of the model, for episodes with tokens",
+    )
+    .option(
+      "--runs <dir>",
+      "folder of runs that /runs shows in a browser, and in which rollouts are saved; with one token at most",
+    );
 }
 
 const SERVERS = Object.keys(POLICIES).filter((name) => POLICIES[name]?.isServer);

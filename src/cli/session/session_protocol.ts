@@ -20,6 +20,7 @@ import type { HostTool } from "../../sandbox/host_tool.ts";
 import { ServerError } from "../../server/http/http_errors.ts";
 import { SessionTools } from "../../server/sessions/session_tools.ts";
 import type { SessionBranches } from "./session_branches.ts";
+import { isJsonObject } from "../../json.ts";
 
 /** Identifier of a request, returned unchanged in the response. */
 export type RequestId = string | number | null;
@@ -34,7 +35,7 @@ const common = { id, session: z.string().optional() };
 
 /** Files by path. Not `z.record()`, which silently drops a key such as `__proto__`. */
 const filesInBase64 = z.custom<object>(
-  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+  (value) => isJsonObject(value),
   { error: "must be an object" },
 )
   .transform((value, context) => {
@@ -122,7 +123,7 @@ function parseObject(text: string): Record<string, unknown> {
   } catch (error) {
     throw new RequestError(`a line must be JSON: ${errorMessage(error)}`, null);
   }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
+  if (isJsonObject(value)) return { ...value };
   const found = value === null ? "null" : Array.isArray(value) ? "an array" : `a ${typeof value}`;
   throw new RequestError(`a request must be a JSON object: found ${found}`, null);
 }

@@ -10,7 +10,7 @@
  * @module
  */
 import * as z from "zod";
-import { type JsonLimits, parseUntrustedJson } from "../../json.ts";
+import { isJsonObject, type JsonLimits, parseUntrustedJson } from "../../json.ts";
 
 /** Maximum size of a message, in bytes. The files of an exec have at most 64 MiB. */
 export const MAX_MESSAGE_BYTES: number = 192 * 1024 * 1024;
@@ -71,7 +71,7 @@ export function decodeMessage(bytes: Uint8Array): ReceivedMessage {
 function parseHead(bytes: Uint8Array): Record<string, unknown> {
   try {
     const head = parseUntrustedJson(decoder.decode(bytes), HEAD_LIMITS);
-    if (typeof head === "object" && head !== null && !Array.isArray(head)) return { ...head };
+    if (isJsonObject(head)) return { ...head };
   } catch (cause) {
     throw new MessageError("the head must be JSON in UTF-8", { cause });
   }

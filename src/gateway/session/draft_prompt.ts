@@ -6,6 +6,7 @@ import type { TokenFormat } from "../../rollout/tokens/token_format.ts";
 import type { ChatPath } from "./chat_tree.ts";
 import { type PromptWriter, UntrackedWriter } from "./prompt_writer.ts";
 import type { ChangeNote, PromptDraft, SampledTurn } from "./session_row.ts";
+import { isJsonObject } from "../../json.ts";
 
 /** Format and mode of the tokens of a session. */
 export interface SessionTokens extends Pick<TokenOptions, "mode"> {
@@ -142,7 +143,7 @@ function toPlainCall({ id, name, arguments: args }: ToolCall, plain: (text: stri
 function objectOf(json: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(json);
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    const isObject = isJsonObject(value);
     return isObject ? value as Record<string, unknown> : undefined;
   } catch {
     return undefined; // a template gets the text

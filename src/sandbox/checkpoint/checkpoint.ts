@@ -29,10 +29,15 @@ const HEAD_BYTES = 64 * 1024 * 1024;
 
 /** Returns the part of a scope that a profile gives. The folder of the profile's file is no part of the scope. */
 export async function profileScope(profile: Profile): Promise<Pick<CheckpointScope, "profile" | "maxBytes">> {
-  const { limits, name } = profile;
+  const { limits, name, clock } = profile;
   return {
-    // limits of time are no part of a state
-    profile: await sha256(JSON.stringify({ ...profile, timeScale: undefined, name: guestName(name) })),
+    // limits of time are no part of a state; checkpoints that are older than `clock` have a real clock
+    profile: await sha256(JSON.stringify({
+      ...profile,
+      timeScale: undefined,
+      name: guestName(name),
+      clock: clock === "virtual" ? clock : undefined,
+    })),
     maxBytes: limits.memoryBytes + limits.fileBytes + HEAD_BYTES,
   };
 }
@@ -103,12 +108,22 @@ const headerSchema = z.strictObject({
   compressedBytes: z.int().nonnegative(),
   sha256: hash,
   tools: z.array(z.string().max(MAX_TOOL_CHARACTERS)).max(MAX_TOOLS),
+  /** Digest of the last exec, if the session has a virtual clock. */
+  digest: hash.optional(),
   /** Size and hash of the record of an exec that waits, which follows the state. */
   waiting: z.strictObject({ bytes: z.int().positive(), sha256: hash }).optional(),
 });
 type Header = z.output<typeof headerSchema>;
 
 const encoder = new TextEncoder();
+
+/** What a checkpoint has of a session beside the state. */
+interface SealedSession {
+  /** Names of the host tools of the last exec. */
+  readonly tools: readonly string[];
+  /** Digest of the last exec, if the session has a virtual clock. */
+  readonly digest?: string | undefined;
+}
 
 /** A state that is compressed, and the size before. */
 export interface CompressedState {
@@ -215,6 +230,11 @@ export class SealedCheckpoint implements Checkpoint {
     }
   }
 
+  /** Digest of the last exec; `undefined` without a virtual clock. */
+  get digest(): string | undefined {
+    return this.#header.digest;
+  }
+
   /** The compressed state. */
   get state(): CompressedState {
     return { compressed: this.#compressed, stateBytes: this.#header.stateBytes };
@@ -255,7 +275,7 @@ export class SealedCheckpoint implements Checkpoint {
 export async function sealCheckpoint(
   state: Uint8Array<ArrayBuffer>,
   scope: CheckpointScope,
-  options: OwnerOptions & { tools: readonly string[] },
+  options: OwnerOptions & SealedSession,
 ): Promise<SealedCheckpoint> {
   const { owner = "", tools } = options;
   checkToolNames(tools);
@@ -281,9 +301,9 @@ export async function compressState(
 export async function sealCompressed(
   { compressed: { bytes, sha256: stateHash }, stateBytes }: CompressedState,
   scope: CheckpointScope,
-  options: OwnerOptions & { tools: readonly string[]; waiting?: Uint8Array<ArrayBuffer> | undefined },
+  options: OwnerOptions & SealedSession & { waiting?: Uint8Array<ArrayBuffer> | undefined },
 ): Promise<SealedCheckpoint> {
-  const { owner = "", tools, waiting = new Uint8Array(0) } = options;
+  const { owner = "", tools, digest, waiting = new Uint8Array(0) } = options;
   checkToolNames(tools);
   const header: Header = {
     key: await keyId(scope.key),
@@ -294,6 +314,7 @@ export async function sealCompressed(
     compressedBytes: bytes.byteLength,
     sha256: stateHash,
     tools: [...tools],
+    ...(digest !== undefined && { digest }),
     ...(waiting.length > 0 && { waiting: { bytes: waiting.length, sha256: await sha256(waiting) } }),
   };
   const signed = signedPart(header);
@@ -329,6 +350,8 @@ export interface OpenedCheckpoint {
   /** Size of the state. */
   readonly stateBytes: number;
   readonly state: CompressedState;
+  /** Digest of the last exec; `undefined` without a virtual clock. */
+  readonly digest: string | undefined;
   /** Record of the exec that waits, if any. */
   readonly waiting: Uint8Array | undefined;
   /** Returns the state. Rejects with a `CheckpointError` if the state is damaged. */
@@ -352,10 +375,11 @@ export async function openCheckpoint(
     );
   }
   await checkpoint.authenticate(scope, options);
-  const { stateBytes, state } = checkpoint;
+  const { stateBytes, state, digest } = checkpoint;
   return {
     stateBytes,
     state,
+    digest,
     waiting: await checkpoint.waiting(),
     expand: () => checkpoint.expand(scope, options),
   };

@@ -1,6 +1,7 @@
-import { ArgumentRangeError } from "../../errors.ts";
+import { ArgumentRangeError, ArgumentTypeError } from "../../errors.ts";
 import type { BranchingLease } from "../contract/pool.ts";
 import { checkSeed } from "../exec/exec_check.ts";
+import type { Profile } from "../profile/profile.ts";
 import type { Reseeding } from "./transfer.ts";
 
 /** Maximum number of copies that a fork makes. */
@@ -43,6 +44,12 @@ export async function forkSession<State>(count: number, parts: ForkParts<State>)
   if (!failed) return leases;
   await Promise.all(leases.map((lease) => lease[Symbol.asyncDispose]()));
   throw failed.reason;
+}
+
+/** Throws if the copies of a fork would get random numbers of the host, although the clock of their profile is virtual. */
+export function requireForkSeed({ clock }: Pick<Profile, "clock">, seed: number | undefined): void {
+  if (clock !== "virtual" || seed !== undefined) return;
+  throw new ArgumentTypeError("Cannot fork session as 'seed' must be given with a virtual clock: found none");
 }
 
 /** Throws unless a fork's copies all have a safe integer as seed, or none has. */

@@ -8,6 +8,8 @@ export interface SessionState extends Disposable {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** Names of the host tools of the last exec. */
   readonly tools: readonly string[];
+  /** Digest of the last exec, if the session has a virtual clock. */
+  readonly digest?: string | undefined;
 }
 
 /**

@@ -10,7 +10,7 @@ import type { CheckpointOptions, RestoredFrom } from "./checkpoint.ts";
 /** Options of a program that are plain data, and that a server takes too. */
 export interface ProgramOptions {
   /**
-   * Wall time until the program is interrupted, in milliseconds.
+   * Time until the program is interrupted, in milliseconds: wall time, or the time of the virtual clock of the profile.
    *
    * @default `limits.timeoutMs` of the profile
    */
@@ -145,6 +145,16 @@ export interface ExecOutcome {
   peakMemoryBytes?: number;
   /** Refused attempts. Absent if the guest counted none, or the interpreter was lost. */
   denied?: DeniedAttempts;
+  /**
+   * True if the result depends on the machine, although the profile has a virtual clock: a limit of real time, CPU time or
+   * memory of the process ended the program.
+   */
+  inexact?: true;
+  /**
+   * SHA-256 of the exec's code, inputs, result and files, chained from the digest before, the base image, the profile and the
+   * seed. Present if the profile has a virtual clock: the same execs then have the same digests, unless `inexact`.
+   */
+  digest?: string;
   /** True if this exec ran in a fresh interpreter because the last interpreter had been lost. */
   restarted?: true;
   /** The checkpoint to which the session returned, as the interpreter was lost in this exec or before. */

@@ -232,13 +232,18 @@ function checkThen(then: unknown): void {
   throw new ArgumentTypeError(`Cannot exec as 'then' must be 'rewind': current value is '${then}'`);
 }
 
-function checkSuspendAt(suspendAt: unknown, { then }: ExecOptions): void {
+function checkSuspendAt(suspendAt: unknown, { then }: ExecOptions, { name, network }: CheckedProfile): void {
   if (suspendAt !== "tool") {
     throw new ArgumentTypeError(`Cannot exec as 'suspendAt' must be 'tool': current value is '${suspendAt}'`);
   }
   if (then !== undefined) {
     throw new ArgumentTypeError(
       "Cannot exec as only one of 'suspendAt' and 'then' may be given: the lease of a single exec has 'then'",
+    );
+  }
+  if (network !== undefined) {
+    throw new ArgumentTypeError(
+      `Cannot exec with 'suspendAt' as profile '${name}' must have no 'network': a checkpoint would connect again`,
     );
   }
 }

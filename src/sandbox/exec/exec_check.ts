@@ -5,6 +5,8 @@ import { MAX_PATH_CHARACTERS } from "../contract/limits.ts";
 export interface CheckedProfile {
   readonly name: string;
   readonly hostTools: boolean;
+  /** Hosts that programs may connect to, if there are any. */
+  readonly network?: object | undefined;
 }
 
 /** Maximum time between two checkpoints that a session takes by itself, in seconds: a day. */

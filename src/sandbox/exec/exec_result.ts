@@ -6,13 +6,21 @@ import type { Termination } from "../guest_link.ts";
 import type { Limits } from "../profile/schema.ts";
 import { HOME } from "../protocol.ts";
 
+/** Limits of time that messages name. */
+interface TimeLimits {
+  readonly timeoutMs: number;
+  /** Limit of real time in a session with a virtual clock. */
+  readonly guardMs?: number | undefined;
+  readonly limits: Limits;
+}
+
 /**
  * Returns the result of an exec. Timeouts and terminations are what the host observed; the rest is reported by the
  * guest.
  */
-export function toExecResult(end: ExecEnd, options: { timeoutMs: number; limits: Limits }): ExecResult {
+export function toExecResult(end: ExecEnd, options: TimeLimits): ExecResult {
   const outcome = toOutcome(end, options.limits);
-  if (end.stopped === "timeout" || end.stopped === "cpu") {
+  if (end.stopped === "timeout" || end.stopped === "guard" || end.stopped === "cpu") {
     return { ...outcome, status: "timeout", error: stopError(end.stopped, end, options) };
   }
   if (end.result) return guestResult(end.result, outcome, options.limits);
@@ -36,6 +44,16 @@ export function toOutcome(end: ExecEnd, limits: Limits): ExecOutcome {
     ...peakOf(end.result, limits),
     ...deniedOf(end.result?.denied, end.result?.outcome.denied),
   };
+}
+
+/**
+ * True if an end depends on the machine, although its session has a virtual clock. What the guest reports of its own end
+ * does not: an exit code, or the end of the grace time.
+ */
+export function isInexact({ stopped, termination }: ExecEnd<unknown>): boolean {
+  if (stopped !== undefined && stopped !== "timeout") return true;
+  if (!termination) return false;
+  return !termination.ended || (termination.exitCode === undefined && stopped === undefined);
 }
 
 /** Returns the peak of the heap, if the guest reported one. It cannot have exceeded its limit. */
@@ -63,7 +81,7 @@ function deniedOf(...counts: (DeniedAttempts | undefined)[]): { denied?: DeniedA
 function stopError(
   reason: StopReason,
   { result }: ExecEnd,
-  options: { timeoutMs: number; limits: Limits },
+  options: TimeLimits,
 ): GuestError {
   const error = limitError("block", reason, options);
   const outcome = result?.outcome;
@@ -93,8 +111,14 @@ function guestResult(result: GuestResult, base: ExecOutcome, limits: Limits): Ex
 function limitError(
   what: "block" | "command",
   reason: StopReason,
-  { timeoutMs, silenceMs, limits }: { timeoutMs: number; silenceMs?: number | undefined; limits: Limits },
+  { timeoutMs, guardMs, silenceMs, limits }: TimeLimits & { silenceMs?: number | undefined },
 ): GuestError {
+  if (reason === "guard") {
+    return hostError(
+      "TimeoutError",
+      `the ${what} ran longer than ${guardMs} ms of real time, the guard of its virtual clock`,
+    );
+  }
   if (reason === "cpu") {
     return hostError("CpuTimeLimit", `the ${what} used more than ${limits.cpuSeconds} s of CPU time`);
   }
@@ -127,6 +151,7 @@ function terminationResult<Outcome extends ExecOutcome>(
 
 const DEADLINES: Readonly<Record<StopReason, ShellDeadline | undefined>> = {
   timeout: "run",
+  guard: "run",
   silence: "silence",
   cpu: "cpu",
   aborted: undefined,
@@ -139,12 +164,7 @@ const DEADLINES: Readonly<Record<StopReason, ShellDeadline | undefined>> = {
  */
 export function toShellResult(
   end: ExecEnd<GuestShellResult>,
-  options: {
-    timeoutMs: number;
-    silenceMs?: number | undefined;
-    limits: Limits;
-    home?: string | undefined;
-  },
+  options: TimeLimits & { silenceMs?: number | undefined; home?: string | undefined },
 ): ShellResult {
   const { stdout, stderr, durationMs, stateKept, stopped, result } = end;
   const outcome = {

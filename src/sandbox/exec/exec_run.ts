@@ -16,7 +16,15 @@ const SHORT_MS = 100;
 const LIVE_INTERVAL_MS = 50;
 
 /** Reason for stopping an exec before its end. */
-export type StopReason = "timeout" | "silence" | "cpu" | "aborted" | "dropped";
+export type StopReason = "timeout" | "guard" | "silence" | "cpu" | "aborted" | "dropped";
+
+/** Time of the virtual clock that an exec has. The host's own limit is a guard then. */
+export interface VirtualTime {
+  readonly timeoutMs: number;
+  readonly graceMs: number;
+  /** True if `timeoutMs` begins anew with each reply to a call. */
+  readonly restarts: boolean;
+}
 
 /** Options of {@linkcode ExecRun}. */
 export interface ExecRunOptions<Result>
@@ -26,6 +34,12 @@ export interface ExecRunOptions<Result>
   readonly limits: Limits;
   /** Wall time until the guest is interrupted, in milliseconds. */
   readonly timeoutMs: number;
+  /**
+   * Limits by the guest's virtual clock, which interrupts by itself.
+   *
+   * @default the guest has the host's clock
+   */
+  readonly virtual?: VirtualTime | undefined;
   /**
    * Time without output after which the guest is interrupted, in milliseconds.
    *
@@ -101,6 +115,8 @@ export class ExecRun<Result> implements GuestListener {
   #earlierMs = 0;
   #tools: ToolCalls | undefined;
   #stopped: StopReason | undefined;
+  /** True once the host interrupts the guest. */
+  #isStopping = false;
   #hasResult = false;
   #hasEnded = false;
   /** True between the result and the end of the rewind. */
@@ -133,7 +149,7 @@ export class ExecRun<Result> implements GuestListener {
    * @throws {ArgumentRangeError} if the request is larger than a frame.
    */
   async run(kind: FrameKind, request: Uint8Array): Promise<ExecEnd<Result>> {
-    const { inputs = [], entropySeed } = this.#options;
+    const { inputs = [], entropySeed, virtual } = this.#options;
     const bytes = Math.max(request.length, ...inputs.map(({ length }) => length));
     if (bytes > MAX_FRAME_BYTES) {
       throw new ArgumentRangeError(
@@ -143,7 +159,9 @@ export class ExecRun<Result> implements GuestListener {
     this.#startClock();
     try {
       this.#link.listen(this);
+      this.#link.network?.resume();
       if (entropySeed !== undefined) this.#link.send(FrameKind.entropy, JSON.stringify(entropySeed));
+      if (virtual) this.#link.send(FrameKind.budget, JSON.stringify(virtual));
       for (const contents of inputs) this.#link.send(FrameKind.input, contents);
       this.#link.send(kind, request);
       const ended = await this.#end.promise;
@@ -158,6 +176,7 @@ export class ExecRun<Result> implements GuestListener {
       };
     } finally {
       this.#hasEnded = true;
+      this.#link.network?.pause();
       if (!this.#isRewinding) this.#link.listen(undefined);
       this.#tools?.end();
       this.#stopClock();
@@ -231,7 +250,9 @@ export class ExecRun<Result> implements GuestListener {
     else if (kind === FrameKind.stderr) this.#output.push("stderr", payload);
     else if (kind === FrameKind.display) this.#display.push(payload);
     else if (kind === FrameKind.call) this.#receiveCall(payload);
+    else if (kind === FrameKind.packet) this.#receivePacket(payload);
     else if (kind === FrameKind.result) this.#receiveResult(payload);
+    else if (kind === FrameKind.late && this.#options.virtual) this.#stopped ??= "timeout";
     else throw new SyntaxError(`frame ${kind} is not one of an exec`);
   }
 
@@ -250,9 +271,17 @@ export class ExecRun<Result> implements GuestListener {
     this.#tools.receive(payload);
   }
 
+  #receivePacket(payload: Uint8Array<ArrayBuffer>): void {
+    const { network } = this.#link;
+    if (!network) throw new SyntaxError("a packet came where the profile has no network");
+    network.receive(payload);
+  }
+
   #receiveResult(payload: Uint8Array): void {
     const result = this.#options.parse(payload);
     this.#hasResult = true;
+    this.#link.network?.pause();
+    if (this.#rewind) this.#link.network?.reset();
     this.#isRewinding = this.#rewind !== undefined;
     this.#end.resolve({ result });
     if (this.#isRewinding) this.#rewindTimer = setTimeout(() => this.#failRewind(), REQUEST_TIMEOUT_MS);
@@ -279,8 +308,9 @@ export class ExecRun<Result> implements GuestListener {
   /** Starts what only an exec that is not short needs: its own timeout, and the watch of its process. */
   #startTimers(): void {
     const leftMs = (this.#startedAt ?? 0) + this.#options.timeoutMs - performance.now();
-    if (leftMs <= 0) return this.#stop("timeout");
-    this.#timers.push(setTimeout(() => this.#stop("timeout"), leftMs));
+    const reason = this.#options.virtual ? "guard" : "timeout";
+    if (leftMs <= 0) return this.#stop(reason);
+    this.#timers.push(setTimeout(() => this.#stop(reason), leftMs));
     this.#watch ??= this.#startWatch();
   }
 
@@ -315,7 +345,7 @@ export class ExecRun<Result> implements GuestListener {
   }
 
   #pause(): void {
-    if (this.#stopped || this.#hasResult) return;
+    if (this.#isStopping || this.#hasResult) return;
     this.#isPaused = true;
     clearTimeout(this.#silence);
     this.#link.send(FrameKind.pause);
@@ -342,7 +372,8 @@ export class ExecRun<Result> implements GuestListener {
 
   /** Interrupts the program repeatedly until it ends or its grace time is over, and then kills it. */
   #stop(reason: StopReason): void {
-    if (this.#stopped) return;
+    if (this.#isStopping) return;
+    this.#isStopping = true;
     this.#stopped = reason;
     this.#resume(); // a guest that is held back could not end
     const interrupt = () => this.#link.send(FrameKind.interrupt);

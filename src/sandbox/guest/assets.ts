@@ -58,12 +58,22 @@ export interface BootPlan {
     readonly modules: readonly (AssetFile & { readonly name: string })[];
   };
   readonly limits: { readonly outputBytes: number; readonly fileBytes: number };
+  /** Present if time passes only by what programs do. */
+  readonly clock?: "virtual" | undefined;
   /**
    * Number of sessions that the process may run at once.
    *
    * @default 1
    */
   readonly sessionsPerProcess?: number;
+  /** Hosts that the profile lists; absent if the profile has no network. */
+  readonly allowedHosts?: readonly string[];
+  /**
+   * Additional environment variables of the shell. Those of Python are part of the image.
+   *
+   * @default none
+   */
+  readonly environment?: Readonly<Record<string, string>>;
   /**
    * Home directory of sessions.
    *
@@ -88,6 +98,10 @@ export interface WorkerAssets {
   /** True if Python must not load native libraries. */
   readonly ownModuleOnly?: true;
   readonly limits: BootPlan["limits"];
+  /** Present if time passes only by what programs do. */
+  readonly clock?: "virtual";
+  readonly allowedHosts?: BootPlan["allowedHosts"];
+  readonly environment?: BootPlan["environment"];
   /**
    * The session's home directory.
    *
@@ -157,6 +171,9 @@ async function loadForWorkers(
     ...(plan.extension && { extension: plan.extension }),
     ...(plan.compile && { compile: plan.compile }),
     limits: plan.limits,
+    ...(plan.clock && { clock: plan.clock }),
+    ...(plan.environment && { environment: plan.environment }),
+    ...(plan.allowedHosts && { allowedHosts: plan.allowedHosts }),
     ...(plan.home && { home: plan.home }),
   };
 }

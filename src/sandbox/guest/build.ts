@@ -39,6 +39,8 @@ export interface ImageExtension {
   /** Name of the profile in errors. */
   readonly profile: string;
   readonly preload?: { readonly module: string; readonly source: string };
+  /** Additional environment variables of programs. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** Starts Pyodide with its own loader, prepares it, and returns its heap. */

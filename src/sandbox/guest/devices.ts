@@ -7,6 +7,7 @@ import {
   OUTPUT_PIECE_BYTES,
 } from "../protocol.ts";
 import type { Channel } from "./channel.ts";
+import { Connections } from "./connections.ts";
 import type { FileSystem, StreamOps } from "./emscripten.ts";
 import { STANDARD_DEVICES } from "./files/home_files.ts";
 import { Stdin } from "./stdin.ts";
@@ -46,6 +47,21 @@ export interface CommandRequests {
   takeNews(): Uint8Array;
 }
 
+/** Options of {@linkcode Devices}. */
+export interface DevicesOptions {
+  readonly outputBytes: number;
+  readonly interrupt: Uint8Array;
+  readonly clocks: ClockRequests;
+  /**
+   * Returns the size of the memory that programs see, in bytes.
+   *
+   * @default the size of the memory, which earlier programs of the session may have grown
+   */
+  readonly memoryBytes?: () => number;
+  /** Hosts that the profile lists; `undefined` if the profile has no network. */
+  readonly allowedHosts?: readonly string[] | undefined;
+}
+
 /** A result of `work`, and its output that was not sent to the host. */
 interface Captured<T> {
   readonly result: T;
@@ -65,6 +81,8 @@ export class Devices {
   droppedDisplays = 0;
   /** Number of sockets that Python has open. */
   openSockets = 0;
+  /** Connections of the program to the outside. */
+  readonly connections: Connections;
   #displays = 0;
   #displayBytes = 0;
   #writtenBytes = 0;
@@ -78,14 +96,12 @@ export class Devices {
   #stdin: Stdin | undefined;
   #commands: CommandRequests | undefined;
   readonly #channel: Channel;
-  readonly #options: { outputBytes: number; interrupt: Uint8Array; clocks: ClockRequests };
+  readonly #options: DevicesOptions;
 
-  constructor(
-    channel: Channel,
-    options: { outputBytes: number; interrupt: Uint8Array; clocks: ClockRequests },
-  ) {
+  constructor(channel: Channel, options: DevicesOptions) {
     this.#channel = channel;
     this.#options = options;
+    this.connections = new Connections(channel, options.allowedHosts);
   }
 
   /** Replaces Emscripten's devices in the file system. */
@@ -229,12 +245,15 @@ export class Devices {
     if (operation === "T") clocks.setTimers(timeoutMsOf(bytes), timeoutMsOf(bytes.subarray(8)));
     if (operation === "Z") clocks.setZone(bytes.subarray(1));
     if (operation === "U") fs.mknod(decoder.decode(bytes.subarray(1)), SOCKET_MODE, 0);
-    if (operation === "M") return buffer.buffer.byteLength / WASM_PAGE_BYTES;
+    if (operation === "M") {
+      return Math.ceil((this.#options.memoryBytes?.() ?? buffer.buffer.byteLength) / WASM_PAGE_BYTES);
+    }
     if (operation === "I") this.#replies.unshift(this.inputs.shift() ?? EMPTY);
     if (operation === "D") this.#display(bytes.subarray(1));
     if (operation === "S") this.#channel.pause(timeoutMsOf(bytes));
+    if (this.connections.handles(operation)) return this.#handleConnection(operation, bytes);
     if (COMMAND_OPERATIONS.has(operation)) return this.#handleCommand(operation, bytes);
-    if (operation === "W") return this.#awaitReply(timeoutMsOf(bytes)) ? 1 : length;
+    if (operation === "W") return this.#awaitReply(timeoutMsOf(bytes)) ?? length;
     return length;
   }
 
@@ -261,12 +280,21 @@ export class Devices {
     return bytes.length;
   }
 
-  #awaitReply(ms: number): boolean {
-    if (this.#replies.length === 0 && this.#channel.wait(ms)) {
+  /** Handles a request about connections to the outside. */
+  #handleConnection(operation: string, bytes: Uint8Array): number {
+    if (operation === "G") this.#replies.unshift(this.connections.next());
+    return this.connections.handle(operation, bytes);
+  }
+
+  /** Returns 1 if there is a reply, 2 if there is a packet. */
+  #awaitReply(ms: number): 1 | 2 | undefined {
+    if (this.#replies.length === 0 && !this.connections.hasPacket && this.#channel.wait(ms)) {
       const { kind, payload } = this.#channel.receive();
       if (kind === FrameKind.reply) this.#replies.push(payload);
+      if (kind === FrameKind.network) this.connections.push(payload);
     }
-    return this.#replies.length > 0;
+    if (this.#replies.length > 0) return 1;
+    return this.connections.hasPacket ? 2 : undefined;
   }
 
   /** Reads the reply's length in four bytes, then the reply. */

@@ -158,6 +158,8 @@ export interface PythonExports {
   memory: WebAssembly.Memory;
   __stack_pointer: WebAssembly.Global;
   __indirect_function_table: WebAssembly.Table;
+  /** Address of the number of steps until Python's loop looks for signals. */
+  _Py_emscripten_signal_clock: WebAssembly.Global;
   /** Address of two addresses of names. */
   tzname: WebAssembly.Global;
   PyBytes_FromStringAndSize(data: Pointer, size: number): Pointer;

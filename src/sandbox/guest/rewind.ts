@@ -1,8 +1,10 @@
 import type { CapturedTree } from "./checkpoint/file_tree.ts";
 import type { PageRun } from "./checkpoint/heap_delta.ts";
 import type { MonotonicClock } from "./checkpoint/monotonic_clock.ts";
+import type { Moment, VirtualClock } from "./clock/virtual_clock.ts";
 import { captureOpenFiles, type OpenFile, restoreOpenFiles } from "./checkpoint/open_files.ts";
 import type { FsNode } from "./emscripten.ts";
+import type { Entropy } from "./entropy.ts";
 import { FileSnapshot } from "./files/file_snapshot.ts";
 import type { HomeFiles } from "./files/home_files.ts";
 import { type HeapImage, PAGE_BYTES } from "./heap_image.ts";
@@ -28,8 +30,17 @@ export interface MemoryHead {
   readonly zone?: string | undefined;
   readonly cpuMs: number;
   readonly clockMs: number;
+  /** Present if the session has a virtual clock. */
+  readonly virtual?: VirtualState | undefined;
   /** Absent if the profile has no shell. */
   readonly shell?: ShellImage | undefined;
+}
+
+/** What a checkpoint of a session with a virtual clock has beside. */
+export interface VirtualState {
+  readonly moment: Moment;
+  /** State of the bytes of `os.urandom`. */
+  readonly entropy: string;
 }
 
 /** A checkpoint with memory that is being restored. */
@@ -65,6 +76,9 @@ export interface StateOwners {
   readonly files: HomeFiles;
   readonly signals: SignalSource;
   readonly clock: MonotonicClock;
+  readonly entropy: Entropy;
+  /** Present if time passes only by what programs do. */
+  readonly virtual?: { readonly clock: VirtualClock };
   /** Knows how many sockets are open. Their contents are in the heap. */
   readonly devices: { openSockets: number };
   /** Absent if the profile has no shell. */
@@ -76,8 +90,9 @@ export interface StateOwners {
  * clears them; a checkpoint captures them; to restore a checkpoint, also in the copy that a fork makes, replaces them.
  */
 export function stateParts(
-  { python, image, home, files, signals, clock, devices, shell }: StateOwners,
+  owners: StateOwners,
 ): StatePart[] {
+  const { python, image, home, files, signals, clock, devices, shell } = owners;
   const { exports, fs, closures, linker, heapLimit, heapDelta, threads, localTime } = python;
   const snapshot = new FileSnapshot({ fs, pipes: python.module.PIPEFS, home });
   resetGlobals(exports); // in a restored interpreter the bounds of the stack are not set
@@ -149,6 +164,7 @@ export function stateParts(
         else localTime.set(Uint8Array.fromBase64(zone));
       },
     },
+    ...owners.virtual ? [virtualPart(owners.virtual.clock, owners.entropy)] : [],
     {
       name: "CPU time",
       rewind: () => signals.resetCpuTime(),
@@ -168,6 +184,22 @@ export function stateParts(
       restore: ({ head }) => head.shell && shell?.restore(head.shell),
     },
   ];
+}
+
+/** Returns the time and the random bytes of a session with a virtual clock. A rewind seeds the bytes anew. */
+function virtualPart(clock: VirtualClock, entropy: Entropy): StatePart {
+  const start = { ns: 0, waitedNs: 0 };
+  return {
+    name: "virtual clock",
+    rewind: () => {
+      clock.moment = start;
+    },
+    capture: () => ({ virtual: { moment: clock.moment, entropy: entropy.state ?? "0" } }),
+    restore: ({ head: { virtual } }) => {
+      clock.moment = virtual?.moment ?? start;
+      entropy.state = virtual?.entropy;
+    },
+  };
 }
 
 /** Returns all parts to their state at the start. Throws if the heap is too large, or a device or a mount was removed. */

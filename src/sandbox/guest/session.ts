@@ -8,6 +8,8 @@ import type { Python } from "./python/interpreter.ts";
 import type { SignalSource } from "./python/signals.ts";
 import { GuestCheckpoint } from "./checkpoint/guest_checkpoint.ts";
 import type { MonotonicClock } from "./checkpoint/monotonic_clock.ts";
+import type { VirtualChannel } from "./clock/virtual_channel.ts";
+import type { TimeBudget, VirtualClock } from "./clock/virtual_clock.ts";
 import { rewind, type StatePart, stateParts } from "./rewind.ts";
 import { mountCommands } from "./files/read_only_files.ts";
 import { HomeFiles } from "./files/home_files.ts";
@@ -32,6 +34,8 @@ export class GuestSession {
   /** True if a rewind follows the last exec. */
   #rewinds = false;
   readonly #checkpoint: GuestCheckpoint;
+  /** Limits of time of the next exec, if the session has a virtual clock. */
+  #budget: TimeBudget | undefined;
 
   constructor(parts: SessionParts) {
     this.#parts = parts;
@@ -48,7 +52,8 @@ export class GuestSession {
 
   /** Handles frames until a `close`. Rethrows an error of the interpreter. */
   async run(): Promise<void> {
-    const { python, image, now } = this.#parts;
+    const { python, image, now, virtual } = this.#parts;
+    if (virtual) await this.#shell?.loadCommands();
     const source = {
       next: () => this.#nextExec(),
       reply: (outcome: Uint8Array) => this.#endExec(outcome),
@@ -75,9 +80,11 @@ export class GuestSession {
       if (kind === FrameKind.shell) return this.#runShell(payload).then(() => this.#nextExec());
       if (kind === FrameKind.put) this.#sendDone(() => this.#put(payload));
       else if (kind === FrameKind.get) this.#sendDone(() => this.#files.get(decoder.decode(payload)));
+      else if (kind === FrameKind.network) this.#parts.devices.connections.push(payload);
       else if (kind === FrameKind.input) this.#parts.devices.inputs.push(payload);
       else if (kind === FrameKind.limit) this.#parts.python.heapLimit.set(limitOf(payload));
       else if (kind === FrameKind.entropy) this.#parts.entropy.lend(JSON.parse(decoder.decode(payload)));
+      else if (kind === FrameKind.budget) this.#budget = JSON.parse(decoder.decode(payload));
       else if (kind === FrameKind.checkpoint) {
         const send = () => this.#sendDone(() => this.#checkpoint.send(JSON.parse(decoder.decode(payload))));
         const ending = this.#shell?.commands.endKilled();
@@ -91,9 +98,13 @@ export class GuestSession {
     }
   }
 
-  /** Seeds the session's randomness. Without a seed, the randomness differs from all other sessions. */
-  seed(seed: number | undefined): void {
-    const { entropy, devices } = this.#parts;
+  /**
+   * Seeds the session's randomness. Without a seed, the randomness differs from all other sessions; with a virtual clock
+   * the seed is 0 then.
+   */
+  seed(given: number | undefined): void {
+    const { entropy, devices, virtual } = this.#parts;
+    const seed = given ?? (virtual ? 0 : undefined);
     entropy.seed(seed);
     this.#bootId.renew(entropy.fill(new Uint8Array(16)));
     entropy.seed(seed); // whatever a program draws does not depend on the id
@@ -136,16 +147,19 @@ export class GuestSession {
 
   /** Resets what belongs to an exec. */
   #beginExec({ hasStdin }: { hasStdin: boolean }): void {
-    const { devices, interrupt, signals } = this.#parts;
+    const { devices, interrupt, signals, virtual } = this.#parts;
     this.#files.openStandard();
     devices.reset({ hasStdin });
     signals.stopTimers();
     this.#parts.python.denials.reset();
     interrupt[0] = 0;
+    virtual?.channel.forgetCalls();
+    virtual?.clock.begin(this.#budget);
   }
 
   #endExec(outcome: Uint8Array): void {
-    const { devices, channel, python, entropy } = this.#parts;
+    const { devices, channel, python, entropy, virtual } = this.#parts;
+    virtual?.clock.end();
     entropy.takeBack();
     python.heapLimit.clear();
     devices.inputs.length = 0;
@@ -180,6 +194,7 @@ export class GuestSession {
 
   #rewind(seed: number | undefined): void {
     rewind(this.#state);
+    this.#parts.devices.connections.clear();
     this.seed(seed);
   }
 
@@ -193,9 +208,10 @@ export class GuestSession {
       at += piece.length;
     }
     return () => {
+      this.#parts.devices.connections.clear();
       const hasMemory = this.#checkpoint.restore(state);
       if (entropy.reseed || !hasMemory) this.seed(entropy.seed);
-      else this.#parts.entropy.seed(undefined);
+      else if (!this.#parts.virtual) this.#parts.entropy.seed(undefined);
     };
   }
 
@@ -249,6 +265,8 @@ export interface SessionParts {
   readonly signals: SignalSource;
   /** The clock that programs see as monotonic. */
   readonly clock: MonotonicClock;
+  /** Present if time passes only by what programs do. */
+  readonly virtual?: { readonly clock: VirtualClock; readonly channel: VirtualChannel };
   /** The session's home directory. */
   readonly home: string;
   /** Starts the shell. Absent if the profile has no shell. */

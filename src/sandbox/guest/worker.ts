@@ -6,6 +6,9 @@ import type { WorkerAssets } from "./assets.ts";
 import { buildPlainHeap, type BuiltImage, compileFiles, extendImage } from "./build.ts";
 import { Channel } from "./channel.ts";
 import { MonotonicClock } from "./checkpoint/monotonic_clock.ts";
+import { VirtualChannel } from "./clock/virtual_channel.ts";
+import { PACE, VirtualClock } from "./clock/virtual_clock.ts";
+import { replaceDate, replaceRandom } from "./clock/virtual_realm.ts";
 import { Devices, textBytes } from "./devices.ts";
 import type { FileSystem, ModuleFactory } from "./emscripten.ts";
 import { Entropy } from "./entropy.ts";
@@ -30,13 +33,16 @@ export interface WorkerStart extends WorkerAssets {
 
 const start = await savedGlobals.message as WorkerStart;
 const entropy = new Entropy(savedGlobals.randomFill);
+const interrupt = new Uint8Array(start.interrupt);
+const virtual = start.clock === "virtual" ? new VirtualClock(interrupt) : undefined;
 const clock = new MonotonicClock(savedGlobals.now);
-const wallClock = new WallClock({ ...savedGlobals, origin: savedGlobals.timeOrigin });
+const wallClock = virtual ?? new WallClock({ ...savedGlobals, origin: savedGlobals.timeOrigin });
+const readMs = virtual ? () => virtual.readMs() : () => clock.now();
 
 /** Globals that Pyodide reads: names that it tests for, a clock, and a source of randomness. */
 defineGlobals({
   self: globalThis,
-  performance: { now: () => clock.now(), timeOrigin: 0 },
+  performance: { now: readMs, timeOrigin: 0 },
   crypto: { getRandomValues: (view: Uint8Array) => entropy.fill(view) },
   console: { log() {}, warn() {}, error() {} },
   FinalizationRegistry: class {
@@ -61,17 +67,23 @@ defineGlobals({
   fetch: () => new Promise(() => {}),
 });
 
-const interrupt = new Uint8Array(start.interrupt);
+if (virtual) {
+  replaceDate(virtual);
+  replaceRandom(entropy);
+}
+
 const { now } = savedGlobals;
 const { directSession: session } = start;
 const write = savedGlobals.takeHostWriter();
-const channel = new Channel({
+const channelParts = {
   incoming: start.incoming,
   outbox: start.outbox,
   interrupt,
   now,
   direct: session === undefined || !write ? undefined : { session, write },
-});
+};
+const virtualChannel = virtual && new VirtualChannel(channelParts, virtual);
+const channel = virtualChannel ?? new Channel(channelParts);
 
 try {
   const assets: PythonAssets = {
@@ -103,10 +115,13 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
     start.shellUrl ? import(start.shellUrl) as Promise<typeof import("./shell/shell.ts")> : undefined,
   ]);
   if (start.ownModuleOnly) removeWasmConstructors();
-  const signals = python.threads.attachSignals({ interrupt, now, channel });
+  const time = virtual ? () => virtual.ms : now;
+  const signals = python.threads.attachSignals({ interrupt, now: time, channel }, virtual);
   const devices = new Devices(channel, {
     ...start.limits,
     interrupt,
+    ...(virtual && { memoryBytes: () => python.heapLimit.peakBytes }),
+    allowedHosts: start.allowedHosts,
     clocks: {
       setAlarm: (afterMs, everyMs) => signals.setAlarm(afterMs, everyMs),
       setTimers: (cpuMs, wallMs) => signals.setTimers(cpuMs, wallMs),
@@ -127,6 +142,7 @@ async function serve(assets: PythonAssets, image: HeapImage): Promise<void> {
     now,
     signals,
     clock,
+    ...(virtual && virtualChannel && { virtual: { clock: virtual, channel: virtualChannel } }),
     home: assets.home,
     ...(shell && {
       startShell: (runProgram) =>
@@ -151,9 +167,11 @@ function startShell(
     home,
     interrupt,
     pause,
+    ...(virtual && { onStep: () => virtual.pass(PACE.step) }),
     runProgram,
     print,
     outputBytes: start.limits.outputBytes,
+    environment: start.environment ?? {},
   });
 }
 

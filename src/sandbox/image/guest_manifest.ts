@@ -9,6 +9,11 @@ import heapDelta from "../guest/checkpoint/heap_delta.ts" with { type: "text" };
 import monotonicClock from "../guest/checkpoint/monotonic_clock.ts" with { type: "text" };
 import openFiles from "../guest/checkpoint/open_files.ts" with { type: "text" };
 import parts from "../guest/checkpoint/parts.ts" with { type: "text" };
+import virtualChannel from "../guest/clock/virtual_channel.ts" with { type: "text" };
+import virtualClock from "../guest/clock/virtual_clock.ts" with { type: "text" };
+import virtualRealm from "../guest/clock/virtual_realm.ts" with { type: "text" };
+import virtualSignals from "../guest/clock/virtual_signals.ts" with { type: "text" };
+import connections from "../guest/connections.ts" with { type: "text" };
 import denials from "../guest/denials.ts" with { type: "text" };
 import devices from "../guest/devices.ts" with { type: "text" };
 import entropy from "../guest/entropy.ts" with { type: "text" };
@@ -21,6 +26,7 @@ import readOnlyFiles from "../guest/files/read_only_files.ts" with { type: "text
 import workingFolder from "../guest/files/working_folder.ts" with { type: "text" };
 import heapImage from "../guest/heap_image.ts" with { type: "text" };
 import moduleUrls from "../guest/module_urls.ts" with { type: "text" };
+import networkRules from "../guest/network_rules.ts" with { type: "text" };
 import outbox from "../guest/outbox.ts" with { type: "text" };
 import interpreter from "../guest/python/interpreter.ts" with { type: "text" };
 import linker from "../guest/python/linker.ts" with { type: "text" };
@@ -43,6 +49,24 @@ import supervisor from "../guest/supervisor/supervisor.ts" with { type: "text" }
 import wallClock from "../guest/wall_clock.ts" with { type: "text" };
 import worker from "../guest/worker.ts" with { type: "text" };
 import workerLink from "../guest/worker_link.ts" with { type: "text" };
+import broker from "../network/broker/broker.ts" with { type: "text" };
+import dial from "../network/broker/dial.ts" with { type: "text" };
+import egressConnection from "../network/broker/egress_connection.ts" with { type: "text" };
+import egressPolicy from "../network/broker/egress_policy.ts" with { type: "text" };
+import exchange from "../network/broker/exchange.ts" with { type: "text" };
+import guardedResponses from "../network/broker/guarded_responses.ts" with { type: "text" };
+import outputWindow from "../network/broker/output_window.ts" with { type: "text" };
+import publicAddress from "../network/broker/public_address.ts" with { type: "text" };
+import recorder from "../network/broker/recorder.ts" with { type: "text" };
+import replayConnection from "../network/broker/replay_connection.ts" with { type: "text" };
+import requestCollector from "../network/broker/request_collector.ts" with { type: "text" };
+import requestGate from "../network/broker/request_gate.ts" with { type: "text" };
+import requestHead from "../network/broker/request_head.ts" with { type: "text" };
+import responseReader from "../network/broker/response_reader.ts" with { type: "text" };
+import responseTracker from "../network/broker/response_tracker.ts" with { type: "text" };
+import responseWatch from "../network/broker/response_watch.ts" with { type: "text" };
+import secretGuard from "../network/broker/secret_guard.ts" with { type: "text" };
+import packets from "../network/packets.ts" with { type: "text" };
 import protocol from "../protocol.ts" with { type: "text" };
 
 /** Texts of the guest's files by name, each after those that it imports. */
@@ -61,6 +85,30 @@ export const SUPERVISOR_FILES: GuestSources = {
   supervisor,
 };
 
+/** Files of the process that makes connections. */
+export const BROKER_FILES: GuestSources = {
+  network_rules: networkRules,
+  protocol,
+  packets,
+  egress_policy: egressPolicy,
+  public_address: publicAddress,
+  dial,
+  exchange,
+  output_window: outputWindow,
+  request_head: requestHead,
+  request_collector: requestCollector,
+  request_gate: requestGate,
+  response_reader: responseReader,
+  guarded_responses: guardedResponses,
+  recorder,
+  secret_guard: secretGuard,
+  response_tracker: responseTracker,
+  response_watch: responseWatch,
+  egress_connection: egressConnection,
+  replay_connection: replayConnection,
+  broker,
+};
+
 /** Files of an interpreter's worker. */
 export const WORKER_FILES: GuestSources = {
   realm,
@@ -76,6 +124,8 @@ export const WORKER_FILES: GuestSources = {
   stack,
   max_threads: maxThreads,
   signals,
+  virtual_clock: virtualClock,
+  virtual_signals: virtualSignals,
   threads,
   heap_image: heapImage,
   heap_delta: heapDelta,
@@ -85,6 +135,10 @@ export const WORKER_FILES: GuestSources = {
   outbox,
   channel,
   monotonic_clock: monotonicClock,
+  virtual_channel: virtualChannel,
+  virtual_realm: virtualRealm,
+  network_rules: networkRules,
+  connections,
   home_files: homeFiles,
   stdin,
   devices,

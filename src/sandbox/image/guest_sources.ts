@@ -36,15 +36,18 @@ import endpoints from "../guest/python/sockets/endpoints.py" with { type: "text"
 import hosts from "../guest/python/sockets/hosts.py" with { type: "text" };
 import messages from "../guest/python/sockets/messages.py" with { type: "text" };
 import socketOptions from "../guest/python/sockets/options.py" with { type: "text" };
+import outside from "../guest/python/sockets/outside.py" with { type: "text" };
 import polling from "../guest/python/sockets/polling.py" with { type: "text" };
 import socketModule from "../guest/python/sockets/socket_module.py" with { type: "text" };
 import socketType from "../guest/python/sockets/socket_type.py" with { type: "text" };
+import tls from "../guest/python/sockets/tls.py" with { type: "text" };
 import streams from "../guest/python/sockets/streams.py" with { type: "text" };
 import cells from "../guest/python/notebook/cells.py" with { type: "text" };
 import magics from "../guest/python/notebook/magics.py" with { type: "text" };
 import pretty from "../guest/python/notebook/pretty.py" with { type: "text" };
 import { sha256 } from "../../hash.ts";
 import { guestName } from "../profile/guest_name.ts";
+import { placeholdersOf } from "../profile/network.ts";
 import type { Profile } from "../profile/profile.ts";
 import type { PyodideFiles } from "./pyodide.ts";
 import { widenCStack } from "./wasm/c_stack.ts";
@@ -52,7 +55,7 @@ import { addToTable } from "./wasm/function_table.ts";
 import { errorTexts, LINUX_ERRORS, raiseLinuxErrors } from "./wasm/linux_errors.ts";
 import { widenSizes } from "./wasm/sizes/sizes.ts";
 import { stripWasm } from "./wasm/wasm.ts";
-import { SUPERVISOR_FILES, WORKER_FILES } from "./guest_manifest.ts";
+import { BROKER_FILES, SUPERVISOR_FILES, WORKER_FILES } from "./guest_manifest.ts";
 import * as shellSources from "./shell/shell_sources.ts";
 
 /** A JavaScript module of the guest, as it runs. */
@@ -61,9 +64,12 @@ export interface GuestModule {
   readonly source: string;
 }
 
-/** Returns the supervisor's files, which are in one directory of the cache. `supervisor.js` is the main module. */
+/**
+ * Returns the files of the supervisor and the broker, which are in one directory of the cache. `supervisor.js` and
+ * `broker.js` are the main modules.
+ */
 export function supervisorModules(): GuestModule[] {
-  return Object.entries(SUPERVISOR_FILES).map(([name, source]) => ({
+  return Object.entries({ ...SUPERVISOR_FILES, ...BROKER_FILES }).map(([name, source]) => ({
     name: `${name}.js`,
     source: stripTypeScriptTypes(source).replace(/(from )"\.[\w./]*\/(\w+)\.ts"/g, '$1"./$2.js"'),
   }));
@@ -133,7 +139,7 @@ export function plainImagePlan(
 }
 
 /** Returns what a profile adds to the plain image. */
-export function imageExtension({ name, preimports, preload }: Profile): ImageExtension {
+export function imageExtension({ name, preimports, preload, network }: Profile): ImageExtension {
   const sources = {
     bridge,
     signals,
@@ -154,9 +160,11 @@ export function imageExtension({ name, preimports, preload }: Profile): ImageExt
     endpoints,
     streams,
     messages,
+    outside,
     ancillary,
     socket_type: socketType,
     socket_module: socketModule,
+    tls,
     timers,
     missing,
     report,
@@ -176,7 +184,12 @@ export function imageExtension({ name, preimports, preload }: Profile): ImageExt
     magics,
     library_additions: libraryAdditions,
   };
-  const extension = { sources, preimports, profile: guestName(name) };
+  const extension = {
+    sources,
+    preimports,
+    profile: guestName(name),
+    ...(network?.secrets && { environment: placeholdersOf(network) }),
+  };
   if (!preload) return extension;
   return { ...extension, preload: { module: preload.module, source: preload.source } };
 }

@@ -61,7 +61,9 @@ export async function openWorkerImage(
   if (!cached && cacheDir && name) await writeImageFile(cacheDir, { name, image });
   const module = await WebAssembly.compile(image.wasm);
   const heap = { ...image.layout, memory: toSharedMemory(image.data) };
-  return { workerUrl, forWorkers: Promise.resolve({ ...common, image: heap, module, ownModuleOnly: true }) };
+  const clock = profile.clock === "virtual" ? { clock: profile.clock } : {};
+  const assets = { ...common, ...clock, image: heap, module, ownModuleOnly: true as const };
+  return { workerUrl, forWorkers: Promise.resolve(assets) };
 }
 
 /** Returns a name that depends on everything that an image depends on. */

@@ -36,6 +36,13 @@ export interface WorkerSandboxOptions {
 const SESSION = 1;
 const START_TIMEOUT_MS = 30_000;
 
+function checkNoNetwork({ name, network }: Profile): void {
+  if (network === undefined) return;
+  throw new TypeError(
+    `Cannot create WorkerSandbox as profile '${name}' must have no 'network': workers start no process that connects`,
+  );
+}
+
 /**
  * Sessions in workers of this process, for hosts where no process can be started. It needs no permission.
  *
@@ -61,6 +68,7 @@ export class WorkerSandbox implements SessionPool, LinkSource, AsyncDisposable {
   /** @throws {TypeError} if the profile has settings that a worker cannot have. */
   constructor({ profile, maxWorkers, onBuild = () => {}, cacheDir }: WorkerSandboxOptions) {
     checkProfile(profile);
+    checkNoNetwork(profile);
     this.#onBuild = onBuild;
     this.#cacheDir = cacheDir;
     this.profile = profile;

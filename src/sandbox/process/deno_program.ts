@@ -25,6 +25,12 @@ export interface DenoProgram {
    * @default 268_435_456
    */
   readonly memoryBytes?: number | undefined;
+  /**
+   * Number of files and connections that the program may have open.
+   *
+   * @default 256
+   */
+  readonly openFiles?: number | undefined;
   /** Path of an import map. @default none */
   readonly importMap?: string | undefined;
   /** Layers that work on this host. Those used are `rlimits`, `noNewPrivs` and `parentDeath`. */
@@ -55,11 +61,12 @@ const CPU_SECONDS = 24 * 3_600;
  */
 export async function denoCommand(options: DenoProgram): Promise<DenoCommand> {
   const { module, args = [], permissions = {}, env = {}, memoryBytes = 256 * MIB, layers } = options;
+  const { openFiles = OPEN_FILES } = options;
   const denoDir = hasPackages(options) ? await cacheDir() : NO_CACHE;
   // Deno itself writes metadata of packages to its cache.
   const writes = hasPackages(options) || grantsAny(permissions.write);
   const [program = Deno.execPath(), ...rest] = [
-    ...(layers.has("rlimits") ? rlimitPrefix(memoryBytes, writes) : []),
+    ...(layers.has("rlimits") ? rlimitPrefix({ memoryBytes, openFiles, writes }) : []),
     ...setprivPrefix(layers),
     Deno.execPath(),
     "run",
@@ -138,10 +145,12 @@ async function cacheDir(): Promise<string> {
   throw new SandboxError("Cannot find Deno's cache: 'deno info' printed no 'denoDir'");
 }
 
-function rlimitPrefix(memoryBytes: number, writes: boolean): string[] {
+function rlimitPrefix(
+  { memoryBytes, openFiles, writes }: { memoryBytes: number; openFiles: number; writes: boolean },
+): string[] {
   const limits: Rlimits = {
     dataKib: Math.ceil((BASE_BYTES + 2 * memoryBytes) / 1024),
-    openFiles: OPEN_FILES,
+    openFiles,
     cpuSeconds: CPU_SECONDS,
     writes,
   };

@@ -1,5 +1,6 @@
 import { resolve, sep as SEPARATOR } from "node:path";
 import type { PermissionName } from "../profile/schema.ts";
+import { isJsonObject } from "../../json.ts";
 
 /** Extent of a permission: all, nothing, or the named items. */
 export type Grant = boolean | readonly string[] | {
@@ -93,6 +94,6 @@ function isScope(value: unknown): value is boolean | readonly string[] {
 }
 
 function isAllowDeny(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value) &&
+  return isJsonObject(value) &&
     Object.entries(value).every(([key, scope]) => (key === "allow" || key === "deny") && isScope(scope));
 }

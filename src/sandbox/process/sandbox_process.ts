@@ -2,6 +2,7 @@ import {
   COLLATERAL_KILL,
   DAMAGED_IMAGE,
   GuestLink,
+  type GuestLinkOptions,
   startError,
   type Termination,
   terminationOf,
@@ -19,6 +20,8 @@ export interface SandboxProcessOptions {
   readonly maxInterpreters: number;
   /** Control group of the process, removed at the end of the process. */
   readonly group: MemoryGroup | undefined;
+  /** Returns the connections of an interpreter, if the profile has a network. */
+  readonly openNetwork?: GuestLinkOptions["openNetwork"];
   /** Called once, when the process has ended or is being killed. */
   readonly onRetired: () => void;
 }
@@ -88,6 +91,7 @@ export class SandboxProcess {
     const link = new GuestLink(this.#child, number, {
       kill: (termination) => this.#end(number, termination),
       thread: this.#isShared ? `worker-${++this.#started}` : undefined,
+      openNetwork: this.#options.openNetwork,
     });
     this.#links.set(number, link);
     link.send(FrameKind.open, JSON.stringify({ seed }));

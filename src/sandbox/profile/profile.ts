@@ -12,6 +12,8 @@ import workspace from "../../../sandboxes/workspace.jsonc" with { type: "text" }
 import { errorMessage } from "../../errors.ts";
 import { parseJsonc } from "../../jsonc.ts";
 import { issueLines } from "./checks.ts";
+import type { NetworkSettings } from "./network.ts";
+import type { SecretValues } from "./secret_values.ts";
 import { profileSchema, type ProfileSettings } from "./schema.ts";
 
 /**
@@ -31,6 +33,12 @@ export interface Profile extends ProfileSettings {
    * @default 1
    */
   readonly timeScale?: number | undefined;
+  /**
+   * Values of the secrets in `network`. Set by programs only: the command line reads them from its environment.
+   *
+   * @default none
+   */
+  readonly secretValues?: SecretValues | undefined;
   /**
    * Absolute path in the guest of the directory where sessions start and keep their files. Set by programs only; a
    * profile file cannot have this key.
@@ -105,7 +113,7 @@ export function parseProfile(text: string, options: ParseProfileOptions): Profil
       `Cannot read profile '${source}':${issues.length > 1 ? "\n " : ""} ${issues.join("\n  ")}`,
     );
   }
-  const { packages, mounts } = result.data;
+  const { packages, mounts, network } = result.data;
   return {
     name: source,
     ...result.data,
@@ -113,6 +121,16 @@ export function parseProfile(text: string, options: ParseProfileOptions): Profil
       file.kind === "stored" ? file : { ...file, path: toAbsolute(file.path, options) }
     ),
     mounts: mounts.map((mount) => ({ ...mount, hostPath: toAbsolute(mount.hostPath, options) })),
+    ...(network && { network: withAbsolutePaths(network, options) }),
+  };
+}
+
+function withAbsolutePaths(network: NetworkSettings, options: ParseProfileOptions): NetworkSettings {
+  const { record, replay } = network;
+  return {
+    ...network,
+    ...(record !== undefined && { record: toAbsolute(record, options) }),
+    ...(replay !== undefined && { replay: toAbsolute(replay, options) }),
   };
 }
 

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { formatVersion } from "../../format_version.ts";
 import { closedObject, flag, integer, oneOf, string } from "./checks.ts";
 import { type Mount, mountsSchema } from "./mounts.ts";
+import { networkSchema, type NetworkSettings } from "./network.ts";
 import { type PackageFile, packagesSchema } from "./packages.ts";
 
 /** A protection of the operating system around the child, in addition to Deno's permissions. */
@@ -86,10 +87,19 @@ const MIB = 1024 * 1024;
 /** Size of a page of Wasm memory, in bytes. */
 export const WASM_PAGE_BYTES = 65_536;
 
+/**
+ * Time that programs see. `real`: the time of the host. `virtual`: a time that starts at 2026-01-01 00:00 UTC and
+ * advances only by what programs do, so that the same programs have the same results again.
+ */
+export type Clock = "real" | "virtual";
+
+/** Every {@linkcode Clock}. */
+export const CLOCKS: readonly Clock[] = ["real", "virtual"];
+
 /** Resource limits of a sandbox. Each has a default, which a profile file may change. */
 export interface Limits {
   /**
-   * Wall time of an exec until it is interrupted, in milliseconds. An exec may set its own.
+   * Time of an exec until it is interrupted, in milliseconds, by the profile's `clock`. An exec may set its own.
    *
    * @default 10_000
    */
@@ -169,7 +179,8 @@ const REASONS: Readonly<Record<PermissionName, string>> = {
   read:
     "the sandbox drops this permission before the first exec; name files that the guest may read in 'mounts'",
   write: "a sandbox must not write to the host; read files from a session instead",
-  net: "sockets reach only the session itself; use a host tool that makes the request",
+  net:
+    "the sandbox makes no connection itself; list hosts in 'network', or use a host tool that makes the request",
   env: "the environment of a sandbox is empty; pass values in a file or by a host tool",
   run: "a program started from a sandbox runs outside it; use a host tool",
   sys: "nothing in a sandbox can use it; pass values in a file or by a host tool",
@@ -260,6 +271,18 @@ export interface ProfileSettings {
    * @default false
    */
   readonly shell: boolean;
+  /**
+   * Time that programs see.
+   *
+   * @default "real"
+   */
+  readonly clock: Clock;
+  /**
+   * Hosts that programs may connect to.
+   *
+   * @default none: sockets reach only the session itself
+   */
+  readonly network?: NetworkSettings | undefined;
 }
 
 /** Layers that a profile must turn on, as they cost time. All others are used where they work. */
@@ -293,4 +316,6 @@ export const profileSchema: z.core.$ZodType<ProfileSettings> = closedObject({
   layers: z.prefault(layersSchema, {}),
   hostTools: flag().default(false),
   shell: flag().default(false),
+  clock: oneOf(CLOCKS).default("real"),
+  network: z.optional(networkSchema),
 }).transform(({ format: _, ...settings }) => settings);

@@ -47,6 +47,7 @@ export async function measureTimeScale(options: TimeScaleOptions = {}): Promise<
     onBuild: true,
     detected: true,
     optimize: true,
+    networkTrial: true,
     python: true,
     signal: true,
   });

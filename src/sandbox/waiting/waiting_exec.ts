@@ -6,7 +6,13 @@ import type { StateMemory, StateRoom } from "../checkpoint/state_memory.ts";
 import type { ExecResult, ResumeOptions, ToolAnswer, WaitingCall } from "../contract/exec.ts";
 import { limitMemory } from "../exec/exec_request.ts";
 import { toExecResult, toOutcome } from "../exec/exec_result.ts";
-import { type ContinueOptions, type ExecEnd, ExecRun, hostError } from "../exec/exec_run.ts";
+import {
+  type ContinueOptions,
+  type ExecEnd,
+  ExecRun,
+  hostError,
+  type VirtualTime,
+} from "../exec/exec_run.ts";
 import { parseResult } from "../guest_frames.ts";
 import type { GuestLink } from "../guest_link.ts";
 import type { HostTool } from "../host_tool.ts";
@@ -31,6 +37,7 @@ interface WaitingExecParts extends Omit<WaitingState, "ranMs"> {
 interface RunLimits {
   readonly limits: Limits;
   readonly residentBytes: number | undefined;
+  readonly virtual?: VirtualTime | undefined;
 }
 
 /** A run of the program in an interpreter. */
@@ -147,7 +154,7 @@ export class WaitingExec implements Disposable {
     link: GuestLink,
     options: ContinueOptions & RunLimits,
   ): Promise<WaitingStep> {
-    const { limits, timeoutMs, signal, onOutput, onDisplay } = options;
+    const { limits, timeoutMs, virtual, signal, onOutput, onDisplay } = options;
     if (this.#live?.link === link) {
       this.#live.run.continue({ timeoutMs, signal, onOutput, onDisplay });
       this.#live.calls.continue();
@@ -156,7 +163,8 @@ export class WaitingExec implements Disposable {
       const limitMs = Math.min(timeoutMs + REPLAY_FACTOR * this.#ranMs, MAX_TIMER_MS);
       this.#live = this.#start(link, { ...options, timeoutMs: limitMs });
     }
-    return await this.#next(this.#live, { timeoutMs, limits });
+    const named = { timeoutMs: virtual?.timeoutMs ?? timeoutMs, guardMs: timeoutMs, limits };
+    return await this.#next(this.#live, named);
   }
 
   /** Interrupts the program where it waits, and waits until it has ended. */
@@ -193,7 +201,7 @@ export class WaitingExec implements Disposable {
 
   async #next(
     { run, calls, ended }: LiveRun,
-    options: { timeoutMs: number; limits: Limits },
+    options: { timeoutMs: number; guardMs: number; limits: Limits },
   ): Promise<WaitingStep> {
     const stop = await Promise.race([ended, calls.stop()]);
     if ("call" in stop) {

@@ -11,13 +11,13 @@ import type { CapturedState } from "../checkpoint/state.ts";
 import { type StateMemory, statesOf } from "../checkpoint/state_memory.ts";
 import type { ExecOptions, ExecResult, ResumeOptions, ToolAnswer, WaitingCall } from "../contract/exec.ts";
 import type { EncodedOptions } from "../exec/exec_request.ts";
-import type { ExecEnd } from "../exec/exec_run.ts";
+import type { ExecEnd, VirtualTime } from "../exec/exec_run.ts";
 import { getFiles, putFiles } from "../guest_files.ts";
 import type { GuestLink } from "../guest_link.ts";
 import type { Interpreter } from "../interpreter.ts";
 import type { Limits } from "../profile/schema.ts";
 import { CallJournal } from "./journal.ts";
-import { toProgram } from "./program.ts";
+import { toProgram, type WaitingProgram } from "./program.ts";
 import { WaitingExec } from "./waiting_exec.ts";
 
 /** Parts of the session whose execs wait. Its calls must not overlap. */
@@ -29,6 +29,7 @@ export interface WaitingExecsParts {
     readonly limits: Limits;
     readonly residentBytes: number | undefined;
     readonly timeoutMs: number;
+    readonly virtual?: VirtualTime | undefined;
   };
   /** Captures the state of the session. */
   capture(
@@ -41,7 +42,7 @@ export interface WaitingExecsParts {
   finish(
     link: GuestLink,
     end: ExecEnd,
-    options: { result: ExecResult; signal: AbortSignal | undefined },
+    options: { program: WaitingProgram; result: ExecResult; signal: AbortSignal | undefined },
   ): Promise<void>;
 }
 
@@ -112,11 +113,18 @@ export class WaitingExecs implements Disposable {
   }
 
   /** Returns a checkpoint of the exec that waits; `undefined` if none does. */
-  async seal({ owner }: { owner: string }): Promise<SealedCheckpoint | undefined> {
+  async seal(
+    { owner, digest }: { owner: string; digest: string | undefined },
+  ): Promise<SealedCheckpoint | undefined> {
     const exec = this.#current;
     if (!exec) return undefined;
     const { program: { tools }, record: waiting } = exec;
-    return await sealCompressed(await exec.base, await this.#parts.scope(), { owner, tools, waiting });
+    return await sealCompressed(await exec.base, await this.#parts.scope(), {
+      owner,
+      tools,
+      digest,
+      waiting,
+    });
   }
 
   /**
@@ -198,7 +206,7 @@ export class WaitingExecs implements Disposable {
     exec[Symbol.dispose]();
     const { fetchFiles } = exec.program;
     if (link.alive && fetchFiles) result.files = await getFiles(link, fetchFiles);
-    await finish(link, end, { result, signal });
+    await finish(link, end, { program: exec.program, result, signal });
     return result;
   }
 }

@@ -1,4 +1,5 @@
 import { ServerError } from "../http/http_errors.ts";
+import { isJsonObject } from "../../json.ts";
 
 type Json = Record<string, unknown>;
 /** Makes the error of an invalid schema. */
@@ -108,18 +109,14 @@ function hasForm(value: unknown, form: Form): boolean {
   if (form === "number") return typeof value === "number";
   if (form === "schema") return isSchema(value);
   if (form === "types") return [value].flat().every((type) => TYPES.includes(type));
-  if (form === "schemasByName") return isObject(value) && Object.values(value).every(isSchema);
+  if (form === "schemasByName") return isJsonObject(value) && Object.values(value).every(isSchema);
   if (!Array.isArray(value)) return false;
   if (form === "schemas") return value.length > 0 && value.every(isSchema);
   return form === "values" || value.every((name) => typeof name === "string");
 }
 
 function isSchema(value: unknown): boolean {
-  return typeof value === "boolean" || isObject(value);
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === "boolean" || isJsonObject(value);
 }
 
 function shorten(text: string): string {

@@ -1,5 +1,6 @@
 import type { JsonSchema } from "../tool.ts";
 import { type CodeToolSpec, isPythonIdentifier } from "./python_names.ts";
+import { isJsonObject } from "../../json.ts";
 
 /** Maximum nesting of types. Deeper ones are `Any`. */
 const MAX_DEPTH = 8;
@@ -179,9 +180,7 @@ function union(types: readonly string[]): string {
 }
 
 function objectOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? value as Readonly<Record<string, unknown>>
-    : {};
+  return isJsonObject(value) ? value as Readonly<Record<string, unknown>> : {};
 }
 
 function isScalar(value: unknown): boolean {

@@ -1,6 +1,6 @@
 import { base64Bytes } from "../tool_result.ts";
 import { exactJson, isJsonOf } from "./marked_numbers.ts";
-import { isJsonObject } from "./json_object.ts";
+import { isJsonObject } from "../../json.ts";
 
 /** Result of a tool in the form that a model reads. */
 export interface CallResult {

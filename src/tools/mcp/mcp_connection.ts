@@ -12,7 +12,7 @@ import { errorMessage, McpError } from "../../errors.ts";
 import { ChildTransport } from "./child_transport.ts";
 import { type CallResult, readCallResult } from "./call_result.ts";
 import { HttpTransport } from "./http_transport.ts";
-import { isJsonObject } from "./json_object.ts";
+import { isJsonObject } from "../../json.ts";
 import { listTools, type ToolList } from "./tool_list.ts";
 
 /** Options of {@linkcode McpConnection.open}. */

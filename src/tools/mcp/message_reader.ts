@@ -1,6 +1,6 @@
 import type { JSONRPCMessage, RequestId } from "./sdk.ts";
 import { markInexactNumbers, markNonFinite } from "./marked_numbers.ts";
-import { isJsonObject } from "./json_object.ts";
+import { isJsonObject } from "../../json.ts";
 
 /** Kind of a text of a server. */
 export type ReadText =

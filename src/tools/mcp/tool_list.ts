@@ -1,6 +1,6 @@
 import { errorMessage } from "../../errors.ts";
 import type { Tool as McpTool } from "./sdk.ts";
-import { isJsonObject } from "./json_object.ts";
+import { isJsonObject } from "../../json.ts";
 
 /** Tools of a server, and why other offered tools are left out. */
 export interface ToolList {

@@ -11,6 +11,7 @@ import {
   type ToolCallParser,
   UNNAMED,
 } from "./tool_call_parser.ts";
+import { isJsonObject } from "../../json.ts";
 
 /** A reply is a single call from the first brace or fence on. */
 const REGIONS = { open: /(?!)/, bare: /^(?:\{|```)/ };
@@ -44,7 +45,7 @@ function parseText(text: string): ParsedMessage {
 function replyObject(text: string): Record<string, unknown> | undefined {
   try {
     const value = parseJson(stripFence(text));
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+    return isJsonObject(value) ? { ...value } : undefined;
   } catch {
     return undefined; // a reply that is not JSON is plain text
   }

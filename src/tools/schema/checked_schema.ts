@@ -2,6 +2,7 @@ import { Validator } from "@cfworker/json-schema";
 import type { JsonSchema } from "../tool.ts";
 import { nameFormat, toCheckedFormat } from "./formats.ts";
 import { tryJsPattern } from "./python_pattern.ts";
+import { isJsonObject } from "../../json.ts";
 
 /** An error of a value. */
 export interface SchemaError {
@@ -39,16 +40,17 @@ const SCHEMAS_BY_NAME: ReadonlySet<string> = new Set([
 
 function toChecked(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(toChecked);
-  if (!isObject(schema)) return schema;
+  if (!isJsonObject(schema)) return schema;
   const checked: Record<string, unknown> = {};
   for (const [keyword, value] of Object.entries(schema)) {
     if (keyword === "pattern" && typeof value === "string") checked.pattern = tryJsPattern(value);
     else if (keyword === "format") checked.format = toCheckedFormat(value);
-    else if (keyword === "patternProperties" && isObject(value)) {
+    else if (keyword === "patternProperties" && isJsonObject(value)) {
       Object.assign(checked, toPatternProperties(value));
     } else if (SCHEMAS.has(keyword)) checked[keyword] = toChecked(value);
-    else if (SCHEMAS_BY_NAME.has(keyword) && isObject(value)) checked[keyword] = mapValues(value, toChecked);
-    else checked[keyword] = value;
+    else if (SCHEMAS_BY_NAME.has(keyword) && isJsonObject(value)) {
+      checked[keyword] = mapValues(value, toChecked);
+    } else checked[keyword] = value;
   }
   return hasUnknownNames(schema)
     ? { ...checked, additionalProperties: true, unevaluatedProperties: true }
@@ -65,15 +67,11 @@ function toPatternProperties(schemas: Readonly<Record<string, unknown>>): { patt
 
 /** True if properties may match a pattern that is left out, so that they are not additional. */
 function hasUnknownNames({ patternProperties }: Readonly<Record<string, unknown>>): boolean {
-  return isObject(patternProperties) &&
+  return isJsonObject(patternProperties) &&
     Object.keys(patternProperties).some((pattern) => tryJsPattern(pattern) === undefined);
 }
 
 function mapValues(values: Readonly<Record<string, unknown>>, map: (value: unknown) => unknown): object {
   // fromEntries treats a key named __proto__ like any other
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value)]));
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -6,7 +6,7 @@ import { type Message, messageText } from "../../message.ts";
 import type { Transform, TransformContext } from "../transform.ts";
 import { addToMLGymRecord, mlgymRecordOf } from "./mlgym_record.ts";
 import { fillTemplate, type MLGymTasks, type TemplateFields, templateFieldsOf } from "./template_values.ts";
-import { parseUntrustedJson } from "../../json.ts";
+import { isJsonObject, parseUntrustedJson } from "../../json.ts";
 
 /** A template with the template's name in the agent YAML. */
 interface Named {
@@ -82,7 +82,7 @@ function parseState(state: string): Record<string, TemplateValue> {
   } catch {
     value = undefined; // reported below
   }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+  if (isJsonObject(value)) {
     return value as Record<string, TemplateValue>;
   }
   throw new EnvError(`State '${state}' is not valid json. This is an internal error, please report it.`);

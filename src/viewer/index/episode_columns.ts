@@ -1,3 +1,5 @@
+import { isJsonObject } from "../../json.ts";
+
 /**
  * The columns of a run's episodes, each declared once: how a column is read from a line, stored in the index, exported,
  * listed, sorted and filtered by.
@@ -137,6 +139,13 @@ export const EPISODE_COLUMNS = {
     csv: "tool_statuses",
     filter: { parameter: "tool", label: "Tool status", when: "always" },
   },
+  /** Kinds of hacks that an audit has found. */
+  hacks: {
+    store: "set",
+    read: ({ info }) => new Set(listOf(fieldsOf(info)?.hacks).map((hack) => textOf(fieldsOf(hack)?.kind))),
+    csv: "hacks",
+    filter: { parameter: "hack", label: "Hack", when: "several" },
+  },
   durationMs: {
     store: "f64",
     read: {
@@ -262,7 +271,7 @@ function statusesOf(calls: unknown): Set<string> {
 }
 
 function fieldsOf(value: unknown): Fields | undefined {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? value as Fields : undefined;
+  return isJsonObject(value) ? value as Fields : undefined;
 }
 
 function listOf(value: unknown): readonly unknown[] {

@@ -232,12 +232,11 @@ function installationOf(
   index: string,
 ): Installation {
   const { signal } = new AbortController();
+  const found = kind === "pip" ? PipResolver.find({ index }) : undefined; // a search starts pip
   return {
     cacheDir,
     signal,
-    resolver: async () =>
-      (kind === "pip" ? await PipResolver.find({ index }) : undefined) ??
-        new SandboxResolver({ index, cacheDir }),
+    resolver: async () => await found ?? new SandboxResolver({ index, cacheDir }),
   };
 }
 

@@ -97,12 +97,11 @@ for (const kind of hasPip ? ["pip", "sandbox"] as const : ["sandbox"] as const) 
     await using folder = await TempFolder.of();
     await copyPlainImage(folder.path);
     const { signal } = new AbortController();
+    const found = kind === "pip" ? PipResolver.find({ index: index.url }) : undefined; // a search starts pip
     const installation: Installation = {
       cacheDir: folder.path,
       signal,
-      resolver: async () =>
-        (kind === "pip" ? await PipResolver.find({ index: index.url }) : undefined) ??
-          new SandboxResolver({ index: index.url, cacheDir: folder.path }),
+      resolver: async () => await found ?? new SandboxResolver({ index: index.url, cacheDir: folder.path }),
     };
     const resolve = (name: string) => resolvePackages({ requirements: [name], pinned: [] }, installation);
 

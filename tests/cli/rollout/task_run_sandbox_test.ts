@@ -3,7 +3,7 @@ import { ENVS, type MakeEnv } from "../../../src/cli/rollout/envs.ts";
 import { lookUp } from "../../../src/cli/options.ts";
 import { playTasks, type TaskRunOptions } from "../../../src/cli/rollout/task_run.ts";
 import { resolvePolicy } from "../../../src/cli/rollout/policies.ts";
-import { Summary } from "../../../src/cli/rollout/summary.ts";
+import { Summary } from "../../../src/cli/rollout/report/summary.ts";
 import { TrajectoryFile } from "../../../src/cli/rollout/trajectory_file.ts";
 import { ifeval } from "../../../src/rewards/ifeval.ts";
 import { numberMatch } from "../../../src/rewards/text_match.ts";

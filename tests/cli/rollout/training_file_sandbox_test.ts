@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { playTasks } from "../../../src/cli/rollout/task_run.ts";
-import { Summary } from "../../../src/cli/rollout/summary.ts";
+import { Summary } from "../../../src/cli/rollout/report/summary.ts";
 import { TrainingFile, TrainingRun } from "../../../src/cli/rollout/training_file.ts";
 import { TrajectoryFile } from "../../../src/cli/rollout/trajectory_file.ts";
 import { UsageError } from "../../../src/cli/cli_errors.ts";

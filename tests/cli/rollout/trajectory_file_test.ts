@@ -1,8 +1,8 @@
 import { assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { UsageError } from "../../../src/cli/cli_errors.ts";
+import { requireSameTokens } from "../../../src/cli/rollout/training_file.ts";
 import {
   requireSameRun,
-  requireSameTokens,
   TrajectoryFile,
   type TrajectoryFileOptions,
 } from "../../../src/cli/rollout/trajectory_file.ts";

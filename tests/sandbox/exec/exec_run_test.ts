@@ -130,3 +130,20 @@ Deno.test("ExecRun.run() with a rewind reports its end after the result", async 
     assertEquals(await rewound, status === DoneStatus.ok);
   }
 });
+
+Deno.test("ExecRun.run() stops at the timeout that a virtual clock reports, and sends no interrupt", async () => {
+  const guest = new FakeGuest();
+  const virtual = { timeoutMs: 5, graceMs: 5, restarts: false };
+  const running = guest.run({ virtual });
+  guest.send(FrameKind.late);
+  guest.send(FrameKind.result, "42");
+  const { stopped, result } = await running;
+  assertEquals([stopped, result, guest.kinds], ["timeout", "42", [FrameKind.budget, FrameKind.exec]]);
+});
+
+Deno.test("ExecRun.run() ends a guest that reports the timeout of a clock that it does not have", async () => {
+  const guest = new FakeGuest();
+  const running = guest.run();
+  guest.send(FrameKind.late);
+  assertEquals((await running).termination?.reason, "protocol");
+});

@@ -265,3 +265,22 @@ Deno.test("a program of the shell has threads", async () => {
     assertEquals((await session.shell(`python -c '${code}' | cat; echo 2`)).stdout, "1\n2\n");
   }, { profile: await loadProfile("workspace") });
 });
+
+Deno.test("a thread gets the reply of a tool while the main thread computes", async () => {
+  const echo = hostTool({
+    name: "echo",
+    description: "returns a number",
+    parameters: z.strictObject({ n: z.number() }),
+    run: ({ n }) => Promise.resolve(n),
+  });
+  const code = `import threading
+from paddock import tools
+replies = []
+thread = threading.Thread(target=lambda: replies.append(tools.echo(n=4)))
+thread.start()
+while not replies: pass
+replies`;
+  await withSession(async (session) => {
+    assertEquals(value(await session.exec(code, { tools: [echo] })), "[4]");
+  }, { profile: await loadProfile("tools") });
+});

@@ -57,8 +57,15 @@ const PROGRAMS: Readonly<Record<string, { readonly code: string; readonly stdout
   "much output": { code: "for _ in range(20): print('x' * 10_000)", stdout: "" },
 };
 
-/** Programs that end their interpreter or are ended, and the statuses that may follow. */
-const CRASHES: Readonly<Record<string, { readonly code: string; readonly statuses: readonly string[] }>> = {
+/** A program that ends its interpreter or is ended, and the statuses that may follow. */
+interface Crash {
+  readonly code: string;
+  readonly statuses: readonly string[];
+  /** @default 5_000 */
+  readonly timeoutMs?: number;
+}
+
+const CRASHES: Readonly<Record<string, Crash>> = {
   "an address that is invalid": {
     code: "import ctypes\nctypes.string_at(2**32 - 8, 64)",
     statuses: ["crashed", "error"],
@@ -74,6 +81,7 @@ const CRASHES: Readonly<Record<string, { readonly code: string; readonly statuse
   "a loop that ignores an interrupt": {
     code: "while True:\n    try:\n        while True: pass\n    except BaseException: pass",
     statuses: ["timeout"],
+    timeoutMs: 500,
   },
 };
 
@@ -99,8 +107,8 @@ async function useSession(session: Session, profile: Profile): Promise<void> {
 }
 
 async function crash(session: Session): Promise<void> {
-  for (const [name, { code, statuses }] of Object.entries(CRASHES)) {
-    const { status } = await session.exec(code, { timeoutMs: 5_000 });
+  for (const [name, { code, statuses, timeoutMs = 5_000 }] of Object.entries(CRASHES)) {
+    const { status } = await session.exec(code, { timeoutMs });
     assertEquals(statuses.includes(status), true, `${name} ended as '${status}'`);
     assertEquals((await session.exec("1 + 1")).status, "ok", `after ${name}`);
   }

@@ -102,7 +102,7 @@ Deno.test("parseProfile() lists every issue with its path", () => {
   limits.colour is an unknown key: known keys are timeoutMs, graceMs, memoryBytes, outputBytes, fileBytes, cpuSeconds, hostToolCalls
   preimports[1] must be the dotted name of a Python module: current value is "os; import evil"
   hostTools must be true or false: current value is "yes"
-  color is an unknown key: known keys are format, description, permissions, limits, preimports, packages, mounts, sessionsPerProcess, layers, hostTools, shell`,
+  color is an unknown key: known keys are format, description, permissions, limits, preimports, packages, mounts, sessionsPerProcess, layers, hostTools, shell, network`,
   );
 });
 
@@ -241,7 +241,7 @@ for (
     [{ write: true }, "permissions.write cannot be granted"],
     [
       { net: ["example.com"] },
-      "permissions.net cannot be granted, as sockets reach only the session itself; use a host tool",
+      "permissions.net cannot be granted, as the sandbox makes no connection itself; list hosts in 'network'",
     ],
     [{ env: { allow: ["HOME"] } }, "permissions.env cannot be granted"],
     [{ run: { allow: true, deny: ["rm"] } }, "permissions.run cannot be granted"],

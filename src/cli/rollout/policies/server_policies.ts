@@ -13,6 +13,7 @@ import { UsageError } from "../../cli_errors.ts";
 import { currentIo } from "../../io.ts";
 import { describeProxy } from "../../process/proxy.ts";
 import type { WatchedServerOptions } from "../server_watch.ts";
+import { isJsonObject } from "../../../json.ts";
 
 /** Options of sampling that a model server gets. */
 export interface SamplingFlags {
@@ -186,7 +187,7 @@ function parseExtraBody(text: string): object {
   } catch (cause) {
     throw new UsageError(`Cannot use --extra-body as it must be JSON: ${errorMessage(cause)}`, { cause });
   }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  if (isJsonObject(value)) return value;
   throw new UsageError(
     `Cannot use --extra-body as it must be a JSON object such as {"min_p": 0.1}: found ${text.slice(0, 80)}`,
   );

@@ -1,4 +1,4 @@
-import { parseUntrustedJson } from "../../../json.ts";
+import { isJsonObject, parseUntrustedJson } from "../../../json.ts";
 import { NO_ACTION, type ParsedReply, type ReplyCommand, type ReplyParser } from "../agent_config.ts";
 
 const FENCED = "Write what you think first, then one command between two lines of three backticks:\n" +
@@ -107,15 +107,17 @@ function parseJsonReply(reply: string, commands: readonly ReplyCommand[]): Parse
   } catch {
     return { fault: "Model output is not valid JSON." };
   }
-  if (!isRecord(value)) return { fault: "Model output is not a JSON object." };
+  if (!isJsonObject(value)) return { fault: "Model output is not a JSON object." };
   for (const key of ["thought", "command"]) {
     if (!Object.hasOwn(value, key)) return { fault: `Key '${key}' is missing from model output.` };
   }
   const { thought, command } = value;
-  if (!isRecord(command)) return { fault: "Value of 'command' key is not a JSON object." };
+  if (!isJsonObject(command)) return { fault: "Value of 'command' key is not a JSON object." };
   if (!Object.hasOwn(command, "name")) return { fault: "Key 'name' is missing from 'command' object." };
   const { name, arguments: given } = command;
-  if (typeof name !== "string" || typeof thought !== "string" || !(given === undefined || isRecord(given))) {
+  if (
+    typeof name !== "string" || typeof thought !== "string" || !(given === undefined || isJsonObject(given))
+  ) {
     return {
       fault: "Model output must have a text as 'thought' and as 'name', and an object as 'arguments'.",
     };
@@ -151,8 +153,4 @@ function argumentText(value: unknown): string {
 function shellQuoted(text: string): string {
   if (/^[\w@%+=:,./-]+$/.test(text)) return text;
   return `'${text.replaceAll("'", `'"'"'`)}'`;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -3,14 +3,22 @@ import type { Channel } from "../channel.ts";
 import { textBytes } from "../devices.ts";
 import type { Python } from "../python/interpreter.ts";
 import type { FreeStack } from "../python/threads.ts";
-import { captureMemory, type MemoryHead, restoreMemory, rewind, type StatePart } from "../rewind.ts";
+import {
+  captureMemory,
+  type MemoryHead,
+  restoreMemory,
+  rewind,
+  type StatePart,
+  type VirtualState,
+} from "../rewind.ts";
 import type { Shell } from "../shell/shell.ts";
 import { contentBytes, FileTree, parseTree, type TreeImage, type WorkingFileSystem } from "./file_tree.ts";
 import { checkRuns } from "./heap_delta.ts";
 import { openNodes, parseOpenFiles } from "./open_files.ts";
-import { requireCount, requireItems, requireTime } from "./parts.ts";
+import { requireCount, requireItems, requireText, requireTime } from "./parts.ts";
 
 const LENGTH_BYTES = 4;
+const MAX_ENTROPY_CHARACTERS = 20;
 /** A page less than 4 GiB: more is no number of 32 bits. */
 const MAX_HEAP_BYTES = 2 ** 32 - 65536;
 
@@ -181,7 +189,16 @@ function parseHead(bytes: Uint8Array, maxFds: number): CheckpointHead {
     requireCount(bytes, head.heapBytes - address);
   }
   [head.cpuMs, head.clockMs].forEach(requireTime);
+  if (head.virtual) requireVirtual(head.virtual);
   return head;
+}
+
+/** Throws unless the numbers of a virtual clock are valid. */
+function requireVirtual({ moment, entropy }: VirtualState): void {
+  requireCount(moment.waitedNs, requireCount(moment.ns, Number.MAX_SAFE_INTEGER));
+  if (!/^\d{1,20}$/.test(requireText(entropy, MAX_ENTROPY_CHARACTERS))) {
+    throw new Error("Cannot restore checkpoint as the state of its random bytes must be a number");
+  }
 }
 
 /** Parses the head of a state before the state is sent: what no session could restore is no checkpoint. */

@@ -6,6 +6,9 @@ import time as _time
 
 BRIDGE = 3  # the worker opens this descriptor before any block runs
 
+REPLY, PACKET = 1, 2
+"""What `wait` returns."""
+
 UTC = struct.pack("<16s16sdii", b"UTC", b"UTC", -(2.0**60), 0, 0)
 """The zone of local times at the start."""
 
@@ -18,8 +21,8 @@ zone = [None, UTC]
 
 
 def wait(ms):
-    """Waits until the host replies or an interrupt arrives, for at most `ms`. Returns True if a reply is available."""
-    return _write(BRIDGE, b"W" + _pack("<d", _ms_left(ms))) == 1
+    """Waits for a reply, a packet or an interrupt, for at most `ms`. Returns REPLY or PACKET if there is one."""
+    return _write(BRIDGE, b"W" + _pack("<d", _ms_left(ms)))
 
 
 def send_call(payload):
@@ -35,6 +38,27 @@ def take_reply():
     """Returns the host's next reply as bytes, empty if there is none."""
     size = struct.unpack("<I", _read(BRIDGE, 4))[0]
     return _read(BRIDGE, size) if size else b""
+
+
+def send_packet(packet):
+    """Sends a packet of a connection to the outside."""
+    _write(BRIDGE, b"P" + packet)
+
+
+def take_packet():
+    """Returns the next packet of a connection to the outside."""
+    _write(BRIDGE, b"G")
+    return take_reply()
+
+
+def new_connection():
+    """Returns a number that no connection to the outside had before."""
+    return _write(BRIDGE, b"Q")
+
+
+def is_listed(name):
+    """Returns True if the profile lists a host. Raises OSError if the profile has no network."""
+    return _write(BRIDGE, b"L" + name.encode()) > 1
 
 
 def take_input():

@@ -219,7 +219,7 @@ def wait(ms, is_slice=False):
 
 def wait_for_news():
     """Lets commands run while no thread of Python can."""
-    if not _sched._reply_waiters:
+    if not _sched._reply_waiters and not _sched.links[0]:
         return wait(_sched._idle_ms())
     wait(_sched.POLL_SECONDS * 1000)
     _tools._collect(0.0)

@@ -24,7 +24,7 @@ export interface PythonAssets {
   /** Bytes that the supervisor sets to interrupt or kill the running code. */
   readonly interrupt: Uint8Array;
   /** The clock that programs see as the time of day. */
-  readonly wallClock: WallClock;
+  readonly wallClock: Pick<WallClock, "nanoseconds">;
   /** The session's home directory. */
   readonly home: string;
 }

@@ -23,7 +23,7 @@ MAXSIZE = 2**63 - 1
 """`sys.maxsize` of 64-bit machines. Many programs use it as infinity, and that of 32-bit Wasm is reached soon. C code
 takes sizes up to it, where they are limits."""
 
-SOCKETS = "addresses hosts options endpoints streams messages ancillary socket_type polling".split()
+SOCKETS = "addresses hosts options endpoints streams messages outside ancillary socket_type polling tls".split()
 """Names of the modules of sockets."""
 
 SECOND_NAMES = ("EWOULDBLOCK", "EDEADLK", "EOPNOTSUPP")
@@ -79,7 +79,7 @@ def _read_source(path):
         return file.read()
 
 
-def _extend(sources, preimports, profile, preload=None):
+def _extend(sources, preimports, profile, preload=None, environment=None):
     gc.unfreeze()
     importlib.invalidate_caches()
     if os.path.isdir(SITE_PACKAGES):
@@ -125,6 +125,7 @@ def _extend(sources, preimports, profile, preload=None):
     _publish_tools(modules["tools"])
     sys.modules["paddock"]._processes, sys.modules["paddock"]._pipes = modules["processes"], modules["pipes"]
     modules["library_additions"].import_again()
+    os.environ.update(environment or {})
     if preload:
         _run_module(**preload)
     _freeze()

@@ -16,7 +16,7 @@ MAX_NUMBER = (1 << STACK_SHIFT) - 1
 POLL_SECONDS = 0.005
 IDENT_STEP = 4096
 
-OWN_NAMES = ("scheduler", "locks", "threads", "signals", "bridge", "tools", "event_loop", "namespaces", "processes", "pipes", "descriptors", "commands", "values", "polling", "addresses", "options", "endpoints", "streams", "messages", "ancillary", "socket_type")
+OWN_NAMES = ("scheduler", "locks", "threads", "signals", "bridge", "tools", "event_loop", "namespaces", "processes", "pipes", "descriptors", "commands", "values", "polling", "addresses", "options", "endpoints", "streams", "messages", "outside", "ancillary", "socket_type")
 OWN_FILES = frozenset(f"<paddock {name}>" for name in OWN_NAMES)
 """In their code no thread is preempted, and no interrupt raises."""
 
@@ -56,6 +56,8 @@ ready = collections.deque()
 _abandoned = []
 _sleepers = []
 _reply_waiters = []
+links = [0]
+"""Number of connections to the outside, whose packets come from the host."""
 _error = [None]
 _urgent = collections.deque()
 """Threads that are to do something before all others run."""
@@ -145,7 +147,7 @@ def wake(thread):
 def yield_now():
     """Lets another thread run, if one is ready."""
     me = running[0]
-    _wake_due()
+    _wake_due(is_busy=True)
     _commands.run_slice()
     if ready or _urgent:
         thread = _first(_urgent[0]) if _urgent else ready.popleft()
@@ -258,7 +260,7 @@ def _next_thread(me=None):
             return ready.popleft()
         if _commands.live and (_commands.waiting or _sleepers or _alarms.is_armed()):
             _commands.wait_for_news()
-        elif _reply_waiters:
+        elif _reply_waiters or links[0]:
             _tools._collect(_idle_ms())
             _wake_reply_waiters()
         elif _sleepers or _alarms.is_armed():
@@ -294,8 +296,8 @@ def _idle_ms():
     return min(max(0.0, (_sleepers[0][0] - _monotonic()) * 1000), 3_600_000.0)
 
 
-def _wake_due():
-    """Wakes threads whose deadline has passed, and those that wait for replies of the host."""
+def _wake_due(is_busy=False):
+    """Wakes threads whose deadline has passed and, while a thread can run, those that wait for replies of the host."""
     if _sleepers:
         now = _monotonic()
         while _sleepers and (_sleepers[0][0] <= now or _sleepers[0][2].alarm != _sleepers[0][1]):
@@ -303,7 +305,7 @@ def _wake_due():
             if thread.alarm == alarm:
                 thread.alarm = None
                 wake(thread)
-    if _reply_waiters and ready and _monotonic() - _polled[0] > POLL_SECONDS:
+    if (_reply_waiters or links[0]) and (is_busy or ready) and _monotonic() - _polled[0] > POLL_SECONDS:
         _tools._collect(0.0)
         _polled[0] = _monotonic()
         _wake_reply_waiters()

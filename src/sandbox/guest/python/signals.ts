@@ -2,7 +2,7 @@ import type { Channel } from "../channel.ts";
 import type { Pointer, PythonExports } from "../emscripten.ts";
 
 /** Sent to Python as a signal when a thread has run for `SLICE_MS` and others exist. */
-const SLICE_SIGNAL = 64;
+export const SLICE_SIGNAL = 64;
 const SLICE_MS = 5;
 const SIGALRM = 14;
 /** Sent when a timer of `timers.py` is due. */

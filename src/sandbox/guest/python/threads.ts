@@ -1,5 +1,7 @@
 import type { Pointer, PythonExports } from "../emscripten.ts";
 import { MAX_THREADS } from "./max_threads.ts";
+import { VirtualSignals } from "../clock/virtual_signals.ts";
+import type { VirtualClock } from "../clock/virtual_clock.ts";
 import { SignalSource, type SignalSourceParts } from "./signals.ts";
 
 /**
@@ -147,8 +149,9 @@ export class PythonThreads {
   }
 
   /** Lets Python see interrupts, alarms, the end of each time slice while there are threads, and CPU time. */
-  attachSignals(parts: Omit<SignalSourceParts, "exports">): SignalSource {
-    return this.#signals = new SignalSource({ ...parts, exports: this.#exports });
+  attachSignals(parts: Omit<SignalSourceParts, "exports">, clock: VirtualClock | undefined): SignalSource {
+    const all = { ...parts, exports: this.#exports };
+    return this.#signals = clock ? new VirtualSignals(all, clock) : new SignalSource(all);
   }
 
   /** Runs the main thread on its stack, which it may leave. Rejects if any thread fails. */

@@ -200,15 +200,20 @@ def _parts(value):
 
 
 def _collect(ms):
-    """Waits for a reply, for at most `ms`, and delivers it. The worker takes one in each wait."""
-    if not _bridge.wait(ms):
-        return
+    """Waits for a reply or a packet, for at most `ms`, and delivers it. Returns True if there was one."""
+    found = _bridge.wait(ms)
+    if found == _bridge.PACKET:
+        _outside.receive(_bridge.take_packet())
+        return True
+    if found != _bridge.REPLY:
+        return False
     reply, _ = _scan(_bridge.take_reply().decode("utf-8", "surrogatepass"), 0)
     future = _waiting.get(reply["call"])
     if future is None:
         _replies[reply["call"]] = reply
     elif not future.done():
         future.set_result(reply)
+    return True
 
 
 def _result(reply):

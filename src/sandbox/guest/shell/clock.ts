@@ -27,6 +27,9 @@ class ShellClock {
   #interrupt: Uint8Array = new Uint8Array(1);
   #onInterrupt: () => void = () => {};
   #offerInterrupt: () => boolean = () => false;
+  /** Called at each step of the shell, if the session has a virtual clock. */
+  #onStep: (() => void) | undefined;
+  #lastDigest: Promise<unknown> = Promise.resolve();
   #command = new ShellAbortController();
   #isWaiting = false;
   #onIdle: (() => void) | undefined;
@@ -35,11 +38,12 @@ class ShellClock {
 
   /**
    * Sets the byte that interrupts. `offerInterrupt` is called before the clock handles an interrupt, and returns true
-   * if Python will.
+   * if Python will. `onStep` is called at each step of a command.
    */
-  attach(interrupt: Uint8Array, offerInterrupt: () => boolean): void {
+  attach(interrupt: Uint8Array, offerInterrupt: () => boolean, onStep: (() => void) | undefined): void {
     this.#interrupt = interrupt;
     this.#offerInterrupt = offerInterrupt;
+    this.#onStep = onStep;
   }
 
   /**
@@ -66,6 +70,7 @@ class ShellClock {
 
   /** Handles an interrupt and, in some of the calls, runs due timers. */
   poll(): void {
+    this.#onStep?.();
     if (this.#interrupt[0] !== 0) this.#handleInterrupt();
     if (this.#timers.size > 0 && ++this.#polls % POLLS_PER_TIMER_CHECK === 0) this.#runDueTimers();
   }
@@ -148,7 +153,7 @@ class ShellClock {
     }
     const everyMs = Math.max(0, Number(ms) || 0);
     this.#timers.set(++this.#lastTimer, {
-      at: savedGlobals.now() + everyMs,
+      at: performance.now() + everyMs,
       work,
       ...(repeat && { everyMs }),
     });
@@ -160,9 +165,12 @@ class ShellClock {
     this.#timers.delete(timer);
   }
 
-  /** Computes a hash, on another thread. */
+  /** Computes a hash, on another thread. Hashes of several jobs are ready in the order of the requests. */
   async digest(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<ArrayBuffer> {
-    return await this.load(() => savedGlobals.digest(name, bytes));
+    const before = this.#lastDigest;
+    const digest = this.load(() => before.then(() => savedGlobals.digest(name, bytes)));
+    this.#lastDigest = digest.catch(() => {}); // the caller gets the error
+    return await digest;
   }
 
   /** Waits for something that ends without a timer, such as the import of a module. */
@@ -178,7 +186,7 @@ class ShellClock {
   #waitForTimer(pause: (ms: number) => void): void {
     const next = Math.min(...[...this.#timers.values()].map(({ at }) => at));
     if (next === Infinity) throw new Error("the command waits, but no timer is left that could end it");
-    pause(next - savedGlobals.now());
+    pause(next - performance.now());
     if (this.#interrupt[0] !== 0) this.#handleInterrupt();
     this.#runDueTimers();
   }
@@ -193,7 +201,7 @@ class ShellClock {
     this.#runDueTimers(Infinity);
   }
 
-  #runDueTimers(now = savedGlobals.now()): void {
+  #runDueTimers(now = performance.now()): void {
     for (const [number, { at, work, everyMs }] of [...this.#timers]) {
       if (at > now) continue;
       if (everyMs === undefined) this.#timers.delete(number);

@@ -1,6 +1,7 @@
 import type { FileSystem } from "../emscripten.ts";
 import { clock, type ShellLimits } from "./clock.ts";
-import { latin1, ShellFiles } from "./files.ts";
+import { ShellFiles } from "./files.ts";
+import { latin1 } from "./script/byte_text.ts";
 import { type CommandRequest, ShellCommand } from "./shell_command.ts";
 
 /**
@@ -21,6 +22,8 @@ interface CommandsParts {
   readonly interrupt: Uint8Array;
   /** Blocks for `ms` or until an interrupt. */
   readonly pause: (ms: number) => void;
+  /** Called at each step of a command, if the session has a virtual clock. */
+  readonly onStep?: (() => void) | undefined;
   readonly limits: ShellLimits;
 }
 
@@ -40,7 +43,7 @@ export class ShellCommands {
 
   constructor(parts: CommandsParts) {
     this.#parts = parts;
-    clock.attach(parts.interrupt, () => this.#takeInterrupt());
+    clock.attach(parts.interrupt, () => this.#takeInterrupt(), parts.onStep);
   }
 
   /** True if a command has not ended. */

@@ -1,4 +1,5 @@
 import type { CoprocInput } from "./jobs/coproc.ts";
+import { latin1, latin1Bytes } from "./script/byte_text.ts";
 import type { IFileSystem } from "just-bash";
 import type { FileSystem } from "../emscripten.ts";
 import { toPathError } from "../errno.ts";
@@ -372,7 +373,6 @@ function bytesOf(content: Contents, options: Options): Uint8Array {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const LATIN1 = new Set(["binary", "latin1", "ascii"]);
-const PIECE = 8192;
 
 /** Decodes bytes in an encoding of Node's buffers. Every unknown encoding is treated as UTF-8. */
 export function decode(bytes: Uint8Array, encoding: string): string {
@@ -386,22 +386,6 @@ export function encode(text: string, encoding: string): Uint8Array {
   if (LATIN1.has(encoding)) return latin1Bytes(text);
   if (encoding === "base64") return Uint8Array.fromBase64(text);
   return encoding === "hex" ? Uint8Array.fromHex(text) : encoder.encode(text);
-}
-
-/** Converts bytes to the text of the shell's pipes, in which each character is a byte. */
-export function latin1(bytes: Uint8Array): string {
-  let text = "";
-  for (let at = 0; at < bytes.length; at += PIECE) {
-    text += String.fromCharCode(...bytes.subarray(at, at + PIECE));
-  }
-  return text;
-}
-
-/** The inverse of {@linkcode latin1}. */
-export function latin1Bytes(text: string): Uint8Array {
-  const bytes = new Uint8Array(text.length);
-  for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
-  return bytes;
 }
 
 /** The part of Node's `Buffer` that the shell's commands use. */

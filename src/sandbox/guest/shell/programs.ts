@@ -1,6 +1,7 @@
 import { defineCommand } from "./engine.ts";
 import type { Command } from "just-bash";
-import { latin1, type ShellFiles } from "./files.ts";
+import type { ShellFiles } from "./files.ts";
+import { latin1 } from "./script/byte_text.ts";
 import { type GnuCommand, UsageError } from "./gnu/command.ts";
 import { clock } from "./clock.ts";
 import { consoleScripts } from "./console_scripts.ts";
@@ -150,6 +151,11 @@ class LazyModule<Module> {
 
 const gnuModule = new LazyModule(() => import("./gnu/gnu_commands.ts"));
 const rareModule = new LazyModule(() => import("./rare_commands.ts"));
+
+/** Loads the modules of all commands. */
+export async function loadModules(): Promise<void> {
+  await Promise.all([gnuModule.get(), rareModule.get()]);
+}
 
 /** Commands that few programs use, which are a module of their own. */
 const RARE_COMMANDS: Readonly<Record<RareCommand, true>> = {

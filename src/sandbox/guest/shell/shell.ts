@@ -10,7 +10,7 @@ import {
 } from "./clock.ts";
 import { ShellFiles } from "./files.ts";
 import { ShellCommands } from "./commands.ts";
-import type { ProgramRequest, ProgramResult } from "./programs.ts";
+import { loadModules, type ProgramRequest, type ProgramResult } from "./programs.ts";
 import { USER } from "./programs/system.ts";
 import { ScriptEngine } from "./script_engine.ts";
 import type { ShellImage } from "./shell_image.ts";
@@ -39,10 +39,14 @@ export interface ShellParts {
   readonly interrupt: Uint8Array;
   /** Blocks for `ms` or until an interrupt. */
   readonly pause: (ms: number) => void;
+  /** Called at each step of a command, if the session has a virtual clock. */
+  readonly onStep?: (() => void) | undefined;
   /** Runs a Python program. Without a route, its output is in the result. */
   readonly runProgram: (request: ProgramRequest, route: Route | undefined) => Promise<ProgramResult>;
   readonly print: TerminalParts["print"];
   readonly outputBytes: number;
+  /** Additional environment variables. */
+  readonly environment: Readonly<Record<string, string>>;
 }
 
 /** Folder that Emscripten makes for a user that the sandbox does not have. */
@@ -86,6 +90,14 @@ export class Shell {
     this.commands = new ShellCommands({ ...parts, limits: this.#limits });
   }
 
+  /**
+   * Loads all commands now, which otherwise load at their first use: the order in which jobs continue then does not depend on
+   * what ran in this process before.
+   */
+  async loadCommands(): Promise<void> {
+    await loadModules();
+  }
+
   /** Runs a command line until it ends or is interrupted. Throws only if the Python interpreter is lost. */
   async run({ command, stdin = "" }: ShellRequest): Promise<CommandEnd> {
     const engine = this.#engine;
@@ -120,11 +132,11 @@ export class Shell {
   }
 
   #createEngine(): ScriptEngine {
-    const { fs, home } = this.#parts;
+    const { fs, home, environment } = this.#parts;
     return new ScriptEngine({
       files: new ShellFiles(fs),
       cwd: home,
-      env: { ...VARIABLES, HOME: home },
+      env: { ...VARIABLES, ...environment, HOME: home },
       limits: this.#limits,
       terminal: this.#terminal,
       runPython: (request, _signal, { isJob } = { isJob: false }) => this.#runPython(request, isJob),

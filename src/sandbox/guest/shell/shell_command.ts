@@ -1,7 +1,8 @@
 import { join } from "../../protocol.ts";
 import { thrownText } from "../errno.ts";
 import { clock, createInterruptibleLimits, type ShellLimits, ShellSignal, STOP_LIMITS } from "./clock.ts";
-import { latin1, latin1Bytes, type ShellFiles } from "./files.ts";
+import type { ShellFiles } from "./files.ts";
+import { latin1, latin1Bytes } from "./script/byte_text.ts";
 import type { AbortNotice, ProgramRequest, ProgramResult } from "./programs.ts";
 import { ScriptEngine } from "./script_engine.ts";
 import { type PrintedText, ShellTerminal } from "./terminal.ts";

@@ -197,6 +197,7 @@ export { default as rare_commands } from "../../guest/shell/rare_commands.ts" wi
 export { default as replaced_commands } from "../../guest/shell/replaced_commands.ts" with { type: "text" };
 export { default as alias_lines } from "../../guest/shell/script/alias_lines.ts" with { type: "text" };
 export { default as alias_text } from "../../guest/shell/script/alias_text.ts" with { type: "text" };
+export { default as byte_text } from "../../guest/shell/script/byte_text.ts" with { type: "text" };
 export { default as command_trace } from "../../guest/shell/script/command_trace.ts" with { type: "text" };
 export { default as hash_order } from "../../guest/shell/script/hash_order.ts" with { type: "text" };
 export { default as merged_streams } from "../../guest/shell/script/merged_streams.ts" with { type: "text" };

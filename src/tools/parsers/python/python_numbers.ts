@@ -1,5 +1,6 @@
 import { ODD_NUMBER, rawNumber, rawNumberText } from "../../../numbers/exact_numbers.ts";
 import { JsonScanner } from "../json_scan.ts";
+import { isJsonObject } from "../../../json.ts";
 
 /** `NaN`, `Infinity` or `-Infinity`, which Python's `json` reads and writes. */
 class NonFinite {
@@ -34,7 +35,7 @@ export function exactJson(value: unknown): string | undefined {
 /** Returns the text of a JSON object, trimmed, or `undefined` when parsing loses nothing. */
 export function exactText(json: string): string | undefined {
   const value = parseExact(json);
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  const isObject = isJsonObject(value);
   return isObject && numberTextOf(value) === undefined && hasOddNumber(value) ? json.trim() : undefined;
 }
 

@@ -43,6 +43,14 @@ def refuse_network(family, kind):
     raise error(errno.EACCES)
 
 
+def count_denial(family, kind):
+    """Counts a denied attempt at the network."""
+    try:
+        _c_socket(AF_INET6 if family == AF_INET6 else AF_INET, kind).close()
+    except OSError:
+        pass  # the refusal is what is counted
+
+
 def refuse_name(host):
     """Raises the error of a name that does not resolve, which the sandbox counts as a denied attempt."""
     _c_getaddrinfo(host, None)

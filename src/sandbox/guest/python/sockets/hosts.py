@@ -91,7 +91,7 @@ def local_addresses(text, family):
     elif name in ("localhost", "localhost.localdomain", _gethostname()):
         found = [_addresses.LOCAL4, _addresses.LOCAL6]
     else:
-        _addresses.refuse_name(text)
+        found = [_outside.find_host(text)]
     size = {AF_INET: 4, AF_INET6: 16}.get(family)
     found = [ip for ip in found if size in (None, len(ip))]
     if not found:

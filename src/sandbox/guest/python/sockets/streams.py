@@ -78,6 +78,8 @@ class Stream(_endpoints.Endpoint):
     def connect(self, address):
         """Begins a connection. Returns True when it is established, None while it waits for room in a backlog."""
         self._require_unconnected()
+        if self.is_inet() and not _addresses.is_local(address.ip):
+            return _outside.connect(self, address)
         if self.is_inet():
             found = self._find_listener(address)
         else:
@@ -129,8 +131,6 @@ class Stream(_endpoints.Endpoint):
             raise _addresses.error(errno.EISCONN if self.is_inet() else errno.EINVAL)
 
     def _find_listener(self, address):
-        if not _addresses.is_local(address.ip):
-            _addresses.refuse_network(self.family, self.kind)
         if self.v6_only() and len(_addresses.plain(address.ip)) == 4:
             raise _addresses.error(errno.ENETUNREACH)
         ends = _endpoints.sockets_at(True, address)

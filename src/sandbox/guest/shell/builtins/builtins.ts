@@ -1,5 +1,5 @@
 import type { ShellJobs } from "../jobs/jobs.ts";
-import { latin1Bytes } from "../files.ts";
+import { latin1Bytes } from "../script/byte_text.ts";
 import type { CommandOutput, ScriptInterpreter } from "../terminal.ts";
 import type { ShellTraps } from "../traps.ts";
 import {

@@ -1,4 +1,4 @@
-import { latin1Bytes } from "../files.ts";
+import { latin1Bytes } from "../script/byte_text.ts";
 import type { CommandOutput } from "../terminal.ts";
 import { type Builtin, type BuiltinCall, complained, printed } from "./builtin.ts";
 

@@ -1,5 +1,5 @@
 import { clock } from "../clock.ts";
-import { latin1 } from "../files.ts";
+import { latin1 } from "../script/byte_text.ts";
 
 /** Unread output at which a coprocess waits, as a pipe of Linux holds that many bytes. */
 const PIPE_BYTES = 65_536;

@@ -1,5 +1,5 @@
 import type { ExecResult } from "just-bash";
-import { latin1Bytes } from "../files.ts";
+import { latin1Bytes } from "../script/byte_text.ts";
 import type { CoprocInput } from "../jobs/coproc.ts";
 
 const decoder = new TextDecoder();

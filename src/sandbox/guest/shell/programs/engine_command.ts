@@ -1,6 +1,7 @@
 import type { Command, CommandContext, ExecResult } from "just-bash";
 import { defineCommand } from "../engine.ts";
-import { latin1, latin1Bytes, type ShellFiles } from "../files.ts";
+import type { ShellFiles } from "../files.ts";
+import { latin1, latin1Bytes } from "../script/byte_text.ts";
 import { byteText, type GnuCommand, type ProcessTable, unicodeText, UsageError } from "../gnu/command.ts";
 import type { MergedStreams } from "../script/merged_streams.ts";
 import { isStreaming, runOnInput } from "./coproc_input.ts";

@@ -1,6 +1,6 @@
 import type { Command, IFileSystem } from "just-bash";
 import { defineCommand } from "../engine.ts";
-import { latin1Bytes } from "../files.ts";
+import { latin1Bytes } from "../script/byte_text.ts";
 
 const decoder = new TextDecoder();
 

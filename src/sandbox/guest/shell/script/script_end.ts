@@ -1,4 +1,4 @@
-import { latin1 } from "../files.ts";
+import { latin1 } from "./byte_text.ts";
 import type { CommandOutput, ScriptInterpreter } from "../terminal.ts";
 
 /** Joins the outputs of two commands. The exit code is the code of the command that failed or ended a script. */

@@ -1,4 +1,0 @@
-/** True if a value of JSON is an object. */
-export function isJsonObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
