@@ -182,6 +182,7 @@ export { default as coproc } from "../../guest/shell/jobs/coproc.ts" with { type
 export { default as jobs } from "../../guest/shell/jobs/jobs.ts" with { type: "text" };
 export { default as pgrep } from "../../guest/shell/jobs/pgrep.ts" with { type: "text" };
 export { default as ps } from "../../guest/shell/jobs/ps.ts" with { type: "text" };
+export { default as shell_coprocs } from "../../guest/shell/jobs/shell_coprocs.ts" with { type: "text" };
 export { default as top } from "../../guest/shell/jobs/top.ts" with { type: "text" };
 export { default as programs } from "../../guest/shell/programs.ts" with { type: "text" };
 export { default as coproc_input } from "../../guest/shell/programs/coproc_input.ts" with { type: "text" };
