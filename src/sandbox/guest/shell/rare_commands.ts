@@ -7,6 +7,7 @@ import { od } from "./gnu/bytes/od.ts";
 import { type CommandContext, type GnuCommand, UsageError } from "./gnu/command.ts";
 import { factor } from "./gnu/data/factor.ts";
 import { numfmt } from "./gnu/data/numfmt.ts";
+import { dd } from "./gnu/files/dd.ts";
 import { df } from "./gnu/files/df.ts";
 import { pgrep, pkill } from "./jobs/pgrep.ts";
 import { ps } from "./jobs/ps.ts";
@@ -22,15 +23,18 @@ import { iconv } from "./gnu/text/iconv.ts";
 import { less, more } from "./gnu/text/pager.ts";
 import { shuf } from "./gnu/text/shuf.ts";
 import { zegrep, zfgrep, zgrep, zless, zmore } from "./gnu/text/zgrep.ts";
+import { arch, nice, setsid, stdbuf, tty } from "./gnu/wrappers.ts";
 import { tsort } from "./gnu/text/tsort.ts";
 
 const COMMANDS = {
+  arch,
   awk,
   base32,
   chgrp,
   chown,
   cksum,
   csplit,
+  dd,
   df,
   factor,
   file,
@@ -43,6 +47,7 @@ const COMMANDS = {
   md5sum,
   more,
   nawk: awk,
+  nice,
   numfmt,
   od,
   pgrep,
@@ -53,12 +58,15 @@ const COMMANDS = {
   sha256sum,
   sha384sum,
   sha512sum,
+  setsid,
   shuf,
   split,
+  stdbuf,
   sum,
   top,
   truncate,
   tsort,
+  tty,
   xxd,
   zegrep,
   zfgrep,

@@ -26,7 +26,11 @@ const LINE_MAPPED =
   /(`mapfile: string length limit exceeded [^`]*`,"string_length"\);[\w$]+\.push\()([\w$]+)(?=\))/g;
 
 /** Matches the use of a command's path that was found before, which holds until `PATH` changes. */
-const HASHED = /if\(!([\w$]+)&&([\w$]+)\.state\.hashTable\)\{/g;
+const HASHED =
+  /if\(!([\w$]+)&&([\w$]+)\.state\.hashTable\)\{(?=let [\w$]+=\2\.state\.hashTable\.get\(([\w$]+)\))/g;
+/** Code that finds those builtins which are commands of the engine, without `PATH`. */
+const FIND_BUILTIN = "if(/^(?:echo|printf|pwd|umask)$$/.test($3)&&!$2.state.disabledBuiltins?.has($3)&&" +
+  '$2.commands.has($3))return{cmd:$2.commands.get($3),path:"/usr/bin/"+$3};';
 
 /** Matches \`wait\`, which the engine lets succeed. Without this, the shell's own command is run. */
 const WAIT = /if\([\w$]+==="wait"\)return [\w$]+;/g;
@@ -112,7 +116,7 @@ export function changeEngine(engine: string): string {
   const found = replace(
     ordered,
     HASHED,
-    'if($2.state.hashedPath!==$2.state.env.get("PATH"))' +
+    FIND_BUILTIN + 'if($2.state.hashedPath!==$2.state.env.get("PATH"))' +
       '$2.state.hashTable?.clear(),$2.state.hashedPath=$2.state.env.get("PATH");if(!$1&&$2.state.hashTable){',
     1,
   );

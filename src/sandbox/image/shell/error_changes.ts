@@ -6,7 +6,7 @@ const ARITHMETIC = /([\w$]+)=class extends [\w$]+\{name="ArithmeticError";/g;
 /** Matches the refusal to assign to a variable. */
 const READ_ONLY = /(=`\$\{[\w$]+\}: \$\{([\w$]+)\}: readonly variable\n`;throw )new [\w$]+\(1,"",([\w$]+)\)/g;
 /** Matches the names of the errors of expansions, which end a subshell. */
-const ERROR_NAME = /name="(?:NounsetError|ArithmeticError|BadSubstitutionError)";/g;
+const ERROR_NAME = /name="(?:NounsetError|ArithmeticError|BadSubstitutionError|GlobError)";/g;
 
 /** Matches the test for errors that pass through groups and loops. */
 const PASSES =
@@ -17,7 +17,7 @@ const ENDS_LOOP =
 const ENDS_SUBSHELL =
   /(?=([\w$]+) instanceof [\w$]+\|\|\1 instanceof [\w$]+\|\|\1 instanceof [\w$]+\?\([\w$]+\.append\("stdout",\1\.stdout,\1\.internalOutputAccounting\.stdout\),[\w$]+\.append\("stderr",\1\.stderr,\1\.internalOutputAccounting\.stderr\),[\w$]+\.build\(\1\.exitCode\)\):)/g;
 const IS_EXPANSION_ERROR =
-  'const endsLineOfPaddock=(error)=>["NounsetError","ArithmeticError","BadSubstitutionError"].includes(error?.name);';
+  'const endsLineOfPaddock=(error)=>["NounsetError","ArithmeticError","BadSubstitutionError","GlobError"].includes(error?.name);';
 
 /** Matches the handling of errors in a part of a pipeline, which is a process of its own. */
 const PIPED =
@@ -33,7 +33,7 @@ const END_LINE = "$1let paddockSkips=false;$5if(paddockSkips)paddockSkips=!$6.en
   'this.ctx.state.lastExitCode=$3;this.ctx.state.env.set("?",String($3));' +
   "return{...$4.build($3),exitCode:$3,env:$9(this.ctx.state.env)}}" +
   'if(endsLineOfPaddock($8)){const isUnset=$8.name==="NounsetError",ends=isUnset||this.ctx.state.options.errexit&&' +
-  '($8.isAssignment||$8.name==="BadSubstitutionError"),code=!isUnset?1:this.onUnset?this.onUnset():1;' +
+  "($8.isAssignment||/^(?:BadSubstitution|Glob)Error$$/.test($8.name)),code=!isUnset?1:this.onUnset?this.onUnset():1;" +
   "if(code===void 0){$8.prependOutput($4.stdout,$4.stderr);throw $8}" +
   '$4.append("stdout",$8.stdout,$8.internalOutputAccounting.stdout);' +
   '$4.append("stderr",$8.stderr,$8.internalOutputAccounting.stderr);' +
@@ -61,6 +61,12 @@ const SUBSTITUTION = /(case"CommandSubstitution":\{)(?=let ([\w$]+)=[\w$]+\(([\w
 /** Matches the message of `eval` about a script that cannot be parsed. */
 const EVALUATED = /(return [\w$]+\(`bash: eval: \$\{[\w$]+\.message\}\n`)(?=\))/g;
 
+/** Matches where the engine ends only the command, or the loop, whose pattern matches no file with `failglob`. */
+const UNMATCHED =
+  /(catch\(([\w$]+)\)\{if\([\w$]+\?\.finish\(\),)\2 instanceof [\w$]+\)return [\w$]+\(\2\.stderr\);throw \2\}/g;
+const UNMATCHED_LIST =
+  /("for-loop expansion"\)\}\}catch\(([\w$]+)\)\{)if\(\2 instanceof [\w$]+\)return\{stdout:"",stderr:\2\.stderr,exitCode:1\};/g;
+
 /** Matches the reading of `[[`, whose errors leave the exit code of the command before. */
 const CONDITION = /parseConditionalCommand\(\)\{/g;
 const READ_CONDITION = "parseConditionalCommand(){try{return this.parseConditionalOfPaddock()}catch(error){" +
@@ -85,7 +91,7 @@ const SYNTAX_TEXT =
 /**
  * Changes what errors of expansions end, as in bash:
  *
- * - An error of arithmetic, a bad substitution or an assignment to a read-only variable ends the line of the script, in the middle of groups and loops.
+ * - An error of arithmetic, a bad substitution, a pattern without a match with `failglob` or an assignment to a read-only variable ends the line of the script, in the middle of groups and loops.
  * - A variable that must be set ends the script. The hook `onUnset` returns its exit code, or `undefined` if the error
  *   passes on to the script that runs this one by `eval` or `source`.
  * - Assignments succeed, unless they run a command, whose exit code they have.
@@ -101,7 +107,7 @@ export function changeErrors(engine: string): string {
     `$1Object.assign(new ${arithmetic}($2),{stderr:$3,isAssignment:!0})`,
     1,
   );
-  const coded = replace(kept, ERROR_NAME, "$&exitCode=1;", 3);
+  const coded = replace(kept, ERROR_NAME, "$&exitCode=1;", 4);
   const passed = replace(coded, PASSES, "$1endsLineOfPaddock($2)||", 1);
   const piped = replace(passed, PIPED, "$1endsLineOfPaddock($2)&&$5$3$5", 1);
   const looped = replace(piped, ENDS_LOOP, "if(endsLineOfPaddock($1)||", 1);
@@ -122,7 +128,13 @@ export function changeErrors(engine: string): string {
   );
   const evaluated = replace(complaining, EVALUATED, "$1,2", 1);
   const emptied = replace(evaluated, SUBSTITUTION, '$1if($3.body.statements.length===0)return"";', 1);
-  const conditional = replace(emptied, CONDITION, READ_CONDITION, 1);
+  const globbed = replace(
+    replace(emptied, UNMATCHED, "$1!0)throw $2}", 1),
+    UNMATCHED_LIST,
+    "$1",
+    1,
+  );
+  const conditional = replace(globbed, CONDITION, READ_CONDITION, 1);
   const script = findName(emptied, SCRIPT).replaceAll("$", "$$$$");
   const explained = replace(
     conditional,

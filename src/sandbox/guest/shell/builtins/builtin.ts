@@ -33,6 +33,8 @@ export interface ShellState {
   readonly groupStdinSourceFd?: number | undefined;
   loopDepth: number;
   readonly callDepth?: number;
+  /** Variables that the running functions have, with the values outside. */
+  readonly localScopes?: readonly ReadonlyMap<string, string | undefined>[];
   readonly sourceDepth?: number;
   /** File of the running program, or of `source`. */
   readonly currentSource?: string | undefined;

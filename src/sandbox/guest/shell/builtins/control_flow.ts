@@ -87,14 +87,20 @@ export const sourceStdin: Builtin = async ({ name, args, stdin, state, interpret
 };
 
 /**
- * `cd` with more than one folder, which the engine would take for the first folder, and to the folder that a variable
- * names, with the option `cdable_vars`.
+ * `cd` with more than one folder, which the engine would take for the first folder, to `OLDPWD`, and to the folder that
+ * a variable names, with the option `cdable_vars`.
  */
 export const changeFolder: Builtin = async ({ args, state, interpreter, run }) => {
   const end = args.indexOf("--");
   const folders = args.filter((word, at) => word === "-" || !word.startsWith("-") || (end >= 0 && at > end));
   const [name] = folders;
   if (folders.length > 1) return complained("cd: too many arguments");
+  if (name === "-") {
+    const before = state.env.get("OLDPWD");
+    if (before === undefined) return complained("cd: OLDPWD not set");
+    const output = await run("cd", args.map((word) => word === "-" ? before : word));
+    return output.exitCode === 0 ? { ...output, stdout: `${state.env.get("PWD")}\n` } : output;
+  }
   if (name === undefined || !state.otherOptions?.get("cdable_vars")) return undefined;
   const folder = state.env.get(name);
   const { fs, state: { cwd } } = interpreter.ctx as unknown as FolderContext;

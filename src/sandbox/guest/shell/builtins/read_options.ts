@@ -22,7 +22,7 @@ const READ_USAGE =
 const READ_NUMBERS: Readonly<Record<string, readonly [pattern: RegExp, complaint: string]>> = {
   N: [/^\d+$/, "invalid number"],
   n: [/^\d+$/, "invalid number"],
-  t: [/^\d*\.?\d*$/, "invalid timeout specification"],
+  t: [/^[-+]?\d*\.?\d*$/, "invalid timeout specification"],
   u: [/^\d+$/, "invalid file descriptor specification"],
 };
 

@@ -48,6 +48,10 @@ function refuseReferences({ name, args, state }: BuiltinCall) {
 /** `local` with attributes, which in a function is `declare`: the engine's has no attributes. */
 export const local: Builtin = async (call) => {
   const { args, state, run } = call;
+  const scope = state.localScopes?.at(-1);
+  if (scope && args.every((word) => word === "-p")) {
+    return await run("declare", ["-p", ...[...scope.keys()].sort()]);
+  }
   const hasAttributes = args.some((word) => /^[-+][aAilnrtux]+$/.test(word));
   if (!hasAttributes || !state.callDepth || args.includes("-")) return undefined;
   return refuseReferences(call) ?? await run("declare", args);
@@ -146,6 +150,11 @@ export const describeNames: Builtin = async (call) => {
   const [word, ...others] = args.filter((given) => !/^-./.test(given));
   if (word !== undefined && others.length === 0 && state.disabledBuiltins?.has(word)) {
     if (name === "type" || /[pvV]/.test(options)) return await describeFile(word, options, call);
+  }
+  const [, unknown] = /^-[pvV]*([^pvV-])/.exec(args[0] ?? "") ?? [];
+  if (name === "command" && unknown !== undefined) {
+    const usage = "command: usage: command [-pVv] command [arg ...]";
+    return complained(`command: -${unknown}: invalid option\n${usage}`, 2);
   }
   if (name === "command" && /^-[vV]+$/.test(args[0] ?? "") && args.length > 2) {
     return await describeEach(call);

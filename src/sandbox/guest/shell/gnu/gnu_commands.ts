@@ -27,7 +27,7 @@ import { fold } from "./text/fold.ts";
 import { comm, join } from "./text/join.ts";
 import { nl, tac } from "./text/lines.ts";
 import { tr } from "./text/tr.ts";
-import { nohup } from "./nohup.ts";
+import { nohup } from "./wrappers.ts";
 import { nproc, paste, wc } from "./text/paste_wc.ts";
 import { patch } from "./text/patch.ts";
 import { xargs } from "./xargs.ts";

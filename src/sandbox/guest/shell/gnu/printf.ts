@@ -123,7 +123,7 @@ class Formatter {
     }
     const directive = { flags, width, precision };
     if (letter.startsWith("(")) {
-      this.#text += pad(this.#time(letter.slice(1, -2)), { ...directive, precision: undefined });
+      this.#text += padCut(this.#time(letter.slice(1, -2)), directive);
       return true;
     }
     const word = this.#next();

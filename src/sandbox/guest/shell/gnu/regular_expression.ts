@@ -219,8 +219,10 @@ function perlEscape(sign: string, isKept: boolean): string {
 }
 
 function perlSet(set: string): string {
-  return set.replace(/\[:(\^?)(\w+):\]|\\([^])|[[\]]/gu, (part, not, name, sign) => {
+  const parts = /\[:(\^?)(\w+):\]|\\x(?:\{([0-9a-fA-F]+)\}|([0-9a-fA-F]{1,2}))|\\([^])|[[\]]/gu;
+  return set.replace(parts, (part, not, name, code, hex, sign) => {
     if (not) refusePerl(part);
+    if (code !== undefined || hex !== undefined) return `\\u{${code ?? hex}}`;
     if (name !== undefined) return bracketSource(part);
     if (sign === undefined) return `\\${part}`;
     if (sign === "s") return " \\t-\\r";

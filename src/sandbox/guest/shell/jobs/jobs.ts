@@ -1,5 +1,5 @@
 import type { BuiltinInterpreter } from "../builtins/builtin.ts";
-import { type CommandNode, type StatementNode, statementOf, textOf } from "../builtins/nodes.ts";
+import type { StatementNode } from "../builtins/nodes.ts";
 import type { Signal } from "../builtins/signal_names.ts";
 import type { ProcessEntry } from "../gnu/command.ts";
 import type { ShellLimits } from "../clock.ts";
@@ -7,7 +7,8 @@ import type { ShellFiles } from "../files.ts";
 import { jobState, type State } from "../script/process_state.ts";
 import { isExit, joinOutputs } from "../script/script_end.ts";
 import type { CommandOutput, ScriptInterpreter } from "../terminal.ts";
-import { type CoprocInput, CoprocPipes, type DescriptorState } from "./coproc.ts";
+import type { CoprocPipes } from "./coproc.ts";
+import { type CoprocState, ShellCoprocs } from "./shell_coprocs.ts";
 import { BackgroundJob, type BackgroundJobParts } from "./background_job.ts";
 import { shortLived } from "../script/short_lived.ts";
 
@@ -58,8 +59,16 @@ export class ShellJobs {
   /** Jobs whose output the running substitution, pipe or redirection takes. */
   #scope: BackgroundJob[] | undefined;
 
+  readonly #coprocs: ShellCoprocs;
+
   constructor(parts: ShellJobsParts) {
     this.#parts = parts;
+    this.#coprocs = new ShellCoprocs({
+      files: parts.files,
+      nextPid: () => this.#nextPid,
+      isRunning: (pid) => this.#jobs.some((job) => job.pid === pid && job.exitCode === undefined),
+      start: (statement, state, pipes) => this.#start(statement, state as unknown as State & JobState, pipes),
+    });
   }
 
   /** Runs statements with `&` as jobs, and the commands that `&&`, `||` and `!` test as conditions of `set -e`. */
@@ -68,7 +77,7 @@ export class ShellJobs {
     const jobState = state as JobState;
     const tested = new WeakSet<object>();
     const statement = own.executeStatement.bind(own);
-    this.#attachCoprocs(interpreter as BuiltinInterpreter, state as State & JobState);
+    this.#coprocs.attach(interpreter as BuiltinInterpreter, state as CoprocState);
     own.executeStatement = own.ctx.executeStatement = shortLived((node) => {
       if (node.background) return this.#start(node, state as State & JobState);
       const last = node.pipelines.length - 1;
@@ -88,88 +97,6 @@ export class ShellJobs {
       }
     };
     interpreter.executePipeline = shortLived((node) => tested.has(node) ? test(node) : pipeline(node));
-  }
-
-  /** Runs `coproc`, and lets commands wait for what coprocesses print. */
-  #attachCoprocs(interpreter: BuiltinInterpreter, state: State & JobState): void {
-    const descriptors = state as unknown as DescriptorState;
-    const command = interpreter.executeCommand.bind(interpreter);
-    let reader: CommandNode | undefined;
-    interpreter.executeCommand = interpreter.ctx.executeCommand = shortLived((given, ...rest) => {
-      const node = given as CommandNode & CoprocNode;
-      if (node.type === "Coproc") return this.#startCoproc(node, state);
-      if (this.#coprocs.size === 0) return command(given, ...rest);
-      reader = node;
-      return command(given, ...rest).finally(() => this.#closeUnused(descriptors));
-    });
-    const { ctx } = interpreter;
-    const { input } = this.#parts.files; // of a coprocess
-    if (input) attachInput(interpreter, input);
-    ctx.ownInput = input;
-    ctx.awaitOutput = shortLived(async (descriptor, { timeMs } = {}) => {
-      const pipes = this.#coprocs.values().find((each) => each.isRead(descriptor, descriptors));
-      if (!pipes) return undefined;
-      return await pipes.deliver(descriptors, { line: true, ...(timeMs !== undefined && { timeMs }) });
-    });
-    ctx.beforeInput = shortLived(async (descriptor, isLasting) => {
-      const pipes = this.#coprocs.values().find((each) => each.isRead(descriptor, descriptors));
-      const name = textOf(reader?.name);
-      if (!pipes || isLasting) return;
-      const readsLines = name === "read" || reader?.type === "While" || reader?.type === "Until";
-      if (!readsLines) await pipes.deliver(descriptors, { line: false });
-    });
-  }
-
-  /** Coprocesses by the number of their process. */
-  readonly #coprocs = new Map<number, CoprocPipes>();
-
-  #closeUnused(state: DescriptorState): void {
-    for (const pipes of this.#coprocs.values()) pipes.closeUnused(state);
-  }
-
-  async #startCoproc(node: CoprocNode, state: State & JobState): Promise<CommandOutput> {
-    const name = node.coprocName ?? "COPROC";
-    const running = this.#jobs.find(({ pid, exitCode }) => this.#coprocs.has(pid) && exitCode === undefined);
-    const pid = this.#nextPid;
-    const pipes = new CoprocPipes(pid, state as unknown as DescriptorState);
-    this.#parts.files.pipes.set(pipes.path, (bytes) => pipes.input.write(bytes));
-    this.#coprocs.set(pid, pipes);
-    const shell = state as unknown as { arrays?: Map<string, unknown>; env: Map<string, string> };
-    const numbers = [pipes.readDescriptor, pipes.writeDescriptor].map((
-      number,
-      at,
-    ) => [String(at), String(number)]);
-    const elements = new Map(numbers as [string, string][]);
-    shell.arrays = new Map([...shell.arrays ?? [], [name, { kind: "indexed", elements, isAssigned: true }]]);
-    shell.env.set(`${name}_PID`, String(pid));
-    const statement = { ...statementOf(node.coproc), sourceText: `coproc ${node.source ?? name}` };
-    const output = await this.#start(statement, state, pipes);
-    const job = this.#jobs.findLast((each) => each.pid === pid);
-    job?.ended.then(() => this.#parts.files.pipes.delete(pipes.path));
-    this.#names.set(pid, name);
-    if (!running) return output;
-    const other = `coproc [${running.pid}:${this.#names.get(running.pid)}] still exists`;
-    return { ...output, stderr: `bash: warning: execute_coproc: ${other}\n${output.stderr}` };
-  }
-
-  /** Names of the arrays of coprocesses. */
-  readonly #names = new Map<number, string>();
-
-  /** Forgets the variables of a coprocess that has ended and for which the shell has waited. */
-  #forgetCoproc(pid: number, state: JobState): void {
-    const name = this.#names.get(pid);
-    if (name === undefined) return;
-    const shell = state as unknown as { arrays?: Map<string, unknown>; env: Map<string, string> };
-    const pipes = this.#coprocs.get(pid);
-    const { fileDescriptors } = state as unknown as DescriptorState;
-    if (pipes) {
-      fileDescriptors?.delete(pipes.readDescriptor);
-      fileDescriptors?.delete(pipes.writeDescriptor);
-    }
-    this.#coprocs.delete(pid);
-    this.#names.delete(pid);
-    shell.arrays?.delete(name);
-    shell.env.delete(`${name}_PID`);
   }
 
   /** Runs a command whose output something takes. It ends after its jobs, which write to the same place. */
@@ -203,7 +130,7 @@ export class ShellJobs {
 
   /** Waits for all jobs, as a caller that reads the output to its end does. */
   async waitForAll(): Promise<void> {
-    for (const { input } of this.#coprocs.values()) input.close();
+    this.#coprocs.closeAll();
     for (const job of this.#jobs) await job.ended;
   }
 
@@ -211,15 +138,13 @@ export class ShellJobs {
   stopAll(): void {
     for (const job of this.#jobs) job.stop();
     this.#jobs = [];
+    this.#coprocs.forgetAll();
   }
 
   /** `wait`, which returns the exit code of a job, or waits for all. */
   async wait(args: readonly string[], state: JobState): Promise<CommandOutput> {
     const output = await this.#waitFor(args, state);
-    for (const pid of [...this.#coprocs.keys()]) {
-      const job = this.#jobs.find((each) => each.pid === pid);
-      if (!job || job.exitCode !== undefined) this.#forgetCoproc(pid, state);
-    }
+    this.#coprocs.forgetEnded(state as unknown as CoprocState);
     return output;
   }
 
@@ -304,7 +229,7 @@ export class ShellJobs {
 
   /** Waits until a job has ended. Returns `false` for a coprocess that waits for input, which its shell does not close. */
   async #endOf(job: BackgroundJob): Promise<boolean> {
-    await Promise.race([job.ended, this.#coprocs.get(job.pid)?.blocked() ?? job.ended]);
+    await Promise.race([job.ended, this.#coprocs.blocked(job.pid) ?? job.ended]);
     return job.exitCode !== undefined;
   }
 
@@ -391,37 +316,9 @@ export class ShellJobs {
 
 const BLOCKED = "the coprocess waits for input, which the shell does not close: both would wait for ever";
 
-/** A command behind `coproc`. */
-interface CoprocNode {
-  readonly type: string;
-  readonly coproc: CommandNode;
-  readonly coprocName?: string;
-  readonly source?: string;
-}
-
 /** Returns what prints the output of a coprocess: stdout to its shell's pipe, stderr to that of its shell. */
 function printerOf(pipes: CoprocPipes, print: BackgroundJobParts["print"]): BackgroundJobParts["print"] {
   return (stream, text) => stream === "stdout" ? pipes.print(text) : print?.(stream, text);
-}
-
-const INPUT_OPERATORS = new Set(["<", "<<", "<<-", "<<<", "<&", "<>"]);
-
-/** Follows which commands of a coprocess have its stdin: pipes and redirections give others. */
-function attachInput(interpreter: BuiltinInterpreter, input: CoprocInput): void {
-  const piped = new WeakSet<object>();
-  const pipeline = interpreter.executePipeline.bind(interpreter);
-  interpreter.executePipeline = shortLived((node) => {
-    for (const part of node.commands.slice(1)) piped.add(part);
-    return pipeline(node);
-  });
-  const command = interpreter.executeCommand.bind(interpreter);
-  interpreter.executeCommand = interpreter.ctx.executeCommand = shortLived((node, ...rest) => {
-    const isOther = piped.has(node) ||
-      (node.redirections ?? []).some(({ operator, fd }) => INPUT_OPERATORS.has(operator) && (fd ?? 0) === 0);
-    const outer = input.isCurrent;
-    input.isCurrent &&= !isOther;
-    return command(node, ...rest).finally(() => input.isCurrent = outer);
-  });
 }
 
 /** Waits for jobs and returns their output. */

@@ -253,8 +253,7 @@ function* topological(
       pending.push(parent);
     }
   }
-  const ready = starts.filter(({ id }) => !children.get(id))
-    .toSorted((a, b) => a.committer.seconds - b.committer.seconds);
+  const ready = starts.filter(({ id }) => !children.get(id)).toReversed();
   for (let commit = ready.pop(); commit; commit = ready.pop()) {
     yield commit;
     for (const id of parentsOf(commit)) {

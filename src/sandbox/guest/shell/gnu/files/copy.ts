@@ -291,6 +291,9 @@ function moveFile(
   try {
     const status = files.status(from, { follow: false });
     const isFolder = status.kind === "directory";
+    if (/(?:^|\/)\.$/.test(source)) {
+      return `cannot move ${quoted(source)} to ${quoted(name)}: Device or resource busy`;
+    }
     if (source.endsWith("/") && !isFolder) return `cannot stat ${quoted(source)}: Not a directory`;
     const old = statusOf(files, to, { follow: false });
     if (old) {

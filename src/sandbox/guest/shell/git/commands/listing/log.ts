@@ -18,6 +18,7 @@ import { MODE, readTree } from "../../store/tree_object.ts";
 import { PathSpec } from "../../worktree/path_spec.ts";
 import { type CommandOptions, commandOptions, readCount, splitRevisions } from "../command_words.ts";
 import { dateText } from "./date_text.ts";
+import { HistoryGraph } from "./graph.ts";
 import { commitText, decorationsOf, endsEach, type PrettyStyle, readFormat } from "./pretty.ts";
 
 const LOG_OPTIONS =
@@ -60,10 +61,30 @@ export const log: GitCommand = (args, repository) => {
   }
   const { revisions, paths } = splitRevisions(repository, options);
   const printer = new LogPrinter(repository, options);
+  if (paths.length === 0 && !FILTERS.some((name) => options.has(name))) {
+    printer.drawsAll = () => idsInRange(repository, options, revisions);
+  }
   const commits = chooseCommits(repository, options, { revisions, paths });
   for (const { commit, pairs } of commits) printer.print(commit, pairs);
   return 0;
 };
+
+/** Options that leave out commits, so that a graph shows others than the parents of a commit. */
+const FILTERS = [
+  ...["since", "until", "author", "committer", "grep", "merges", "no-merges", "min-parents", "max-parents"],
+  ...["S", "skip", "follow", "no-walk"],
+];
+
+/** Returns all commits of a range. */
+function idsInRange(
+  repository: Repository,
+  options: CommandOptions,
+  revisions: readonly string[],
+): ReadonlySet<string> {
+  const range = readRange(repository, options, revisions);
+  const isFirstParent = options.has("first-parent");
+  return new Set(Array.from(walk(repository, { ...range, isFirstParent }), ({ id }) => id));
+}
 
 interface Chosen {
   readonly commit: Commit;
@@ -304,8 +325,38 @@ class LogPrinter {
     context.print(diff);
   }
 
-  /** Prints a commit with the line of history that it is on. Only histories without merges have a single line. */
+  /** Returns the commits that a graph draws, or is undefined if commits are left out. */
+  drawsAll: (() => ReadonlySet<string>) | undefined;
+  #drawn: ReadonlySet<string> | undefined;
+  readonly #graph = new HistoryGraph();
+
+  /** Prints a commit beside the lines of history. */
   #printGraph(commit: Commit, text: string, diff: string): void {
+    const drawn = this.#drawn ??= this.drawsAll?.();
+    if (!drawn) return this.#printLine(commit, text, diff);
+    const { context } = this.#repository;
+    const graph = this.#graph;
+    const parents = this.#isFirstParent ? commit.parents.slice(0, 1) : commit.parents;
+    graph.start({ id: commit.id, parents: parents.filter((id) => drawn.has(id)) });
+    const isOwn = /^t?format:/.test(this.#style.format);
+    const endsLine = !isOwn || text.endsWith("\n");
+    const isLined = endsEach(this.#style.format);
+    if (this.#count++ > 0 && !isLined) context.print(this.#isOpen ? "\n" : `${graph.separator()}\n`);
+    const lines = text.replace(/\n$/, "").split("\n").map((line) => graph.nextLine() + line);
+    while (!graph.isFinished) lines.push(graph.nextLine());
+    if (isOwn && isLined && endsLine) lines.push(graph.nextLine());
+    const isSeparate = diff !== "" && this.#style.format !== "oneline";
+    const changes = diff === "" ? [] : diff.replace(/\n$/, "").split("\n");
+    for (const line of [...isSeparate ? [""] : [], ...changes]) lines.push(graph.nextLine() + line);
+    this.#isOpen = !endsLine && !isLined && diff === "";
+    context.print(lines.join("\n") + (this.#isOpen ? "" : "\n"));
+  }
+
+  /** True if the last line of the graph waits for its end. */
+  #isOpen = false;
+
+  /** Prints a commit with the line of history that it is on. Only histories without merges have a single line. */
+  #printLine(commit: Commit, text: string, diff: string): void {
     const { context } = this.#repository;
     if (commit.parents.length > 1) refuse("--graph of a history with merges");
     if (this.#last && this.#last.parents[0] !== commit.id) refuse("--graph of a history with several lines");
