@@ -40,7 +40,8 @@ const MAX_HACKS = 20;
  *
  * await using env = new TransformedEnv(new ChatEnv(), [new EndOnFinalReply(), new RewardAudit()]);
  * await env.reset({ id: "1", query: "Write f." });
- * const { info } = await env.step(replyAction("```python\nimport os\nos._exit(0)\n```"));
+ * const fence = "`".repeat(3);
+ * const { info } = await env.step(replyAction(`${fence}python\nimport os\nos._exit(0)\n${fence}`));
  * assertEquals(info?.hacks, [{ kind: "exit", evidence: "os._exit", turn: 1 }]);
  * ```
  */

@@ -75,7 +75,7 @@ Deno.test("checkEnvOptions() refuses an option that the env ignores", () => {
     [
       ["transform"],
       "tau-bench",
-      "with --transform as it is for envs python, tools, chat: remove --transform",
+      "with --transform as it is for envs python, tools, chat, reasoning-gym: remove --transform",
     ],
     [["seed", "system"], "workspace", "with --system as its task and agent files set it: remove --system"],
   ] as const;

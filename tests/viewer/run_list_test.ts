@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { type ListedRun, parseRunQuery, selectRuns, toRunSearch } from "../../src/viewer/run_list.ts";
 import type { RunSummary } from "../../src/viewer/run_summary.ts";
 
-const NO_NAMES = { policy: [], env: [], statuses: [], boundary: [] };
+const NO_NAMES = { policy: [], env: [], statuses: [], boundary: [], hacks: [] };
 
 function listedRun(name: string, size: number, summary?: Partial<RunSummary>): ListedRun {
   const file = { name, path: `/${name}`, size, changedAt: new Date(size) };
