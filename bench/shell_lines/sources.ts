@@ -48,7 +48,7 @@ export const PARTS = 3;
  * | ---- | ------------------------------------------------------------------------ |
  * | 0    | they ran while the commands of the shell were written                    |
  * | 1    | measured before any of them had run; then their differences were mended  |
- * | 2    | measured last, without a change of the shell afterwards                  |
+ * | 2    | measured last; then their differences were mended, too                    |
  */
 const SOURCES: readonly Source[] = [
   {
