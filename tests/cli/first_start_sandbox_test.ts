@@ -101,9 +101,9 @@ export function main(): never {
     "src/cli.ts": await Deno.readTextFile(LAUNCHER),
     "src/cli/main.ts": code,
     "src/cli/commands.ts": `import "./main.ts";\n`,
-    "src/cli/process/hangup.ts": await Deno.readTextFile(new URL("./cli/hangup.ts", LAUNCHER)),
+    "src/cli/process/hangup.ts": await Deno.readTextFile(new URL("./cli/process/hangup.ts", LAUNCHER)),
     "src/cli/process/parent_process.ts": await Deno.readTextFile(
-      new URL("./cli/parent_process.ts", LAUNCHER),
+      new URL("./cli/process/parent_process.ts", LAUNCHER),
     ),
     "src/deno.json": "{}",
     "src/deno.lock": lock,
@@ -174,7 +174,7 @@ Deno.test("the first start ends with the npx that runs it, in the middle of a do
 });
 
 Deno.test("the command line's first module imports no package, and the second one no command", async () => {
-  assertEquals(await loadedBy(LAUNCHER), [LAUNCHER.href, new URL("./cli/hangup.ts", LAUNCHER).href]);
+  assertEquals(await loadedBy(LAUNCHER), [LAUNCHER.href, new URL("./cli/process/hangup.ts", LAUNCHER).href]);
   const main = new URL("./cli/main.ts", LAUNCHER);
   const loaded = (await loadedBy(main)).map((url) => url.replace(new URL(".", LAUNCHER).href, ""));
   assertEquals([loaded.includes("cli/paddock.ts"), loaded.includes("cli/exec.ts")], [true, false]);

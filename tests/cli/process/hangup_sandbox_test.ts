@@ -22,8 +22,8 @@ Deno.test({
   async fn() {
     await using clone = await TempFolder.of({
       "src/cli.ts": await read("cli.ts"),
-      "src/cli/process/hangup.ts": await read("cli/hangup.ts"),
-      "src/cli/process/parent_process.ts": await read("cli/parent_process.ts"),
+      "src/cli/process/hangup.ts": await read("cli/process/hangup.ts"),
+      "src/cli/process/parent_process.ts": await read("cli/process/parent_process.ts"),
       "src/cli/main.ts": SLOW_MAIN,
       "src/cli/commands.ts": "",
       "src/deno.json": "{}",

@@ -101,7 +101,7 @@ Deno.test("a wrong file of a grader is wrong usage in one line", async () => {
     ],
     [
       ["rollout", "--env", "workspace", "--transform", `${path}/g.ts`],
-      "Cannot play env 'workspace' with --transform as it is for envs python, tools, chat: remove --transform",
+      "Cannot play env 'workspace' with --transform as it is for envs python, tools, chat, reasoning-gym: remove --transform",
     ],
     [
       ["rollout", "--tasks", `${path}/t.jsonl`, "--grader", `${path}/none.ts`],
