@@ -21,7 +21,7 @@ export interface SandboxFlags {
   profile: string;
   cacheDir?: string;
   yes?: boolean;
-  /** @default that of the profile */
+  /** @default the profile's */
   clock?: Clock;
 }
 

@@ -54,7 +54,7 @@ interface Running {
 
 /**
  * Plays tasks in Harbor's format. An agent works in a sandboxed shell; the episode ends with a reply without commands, or
- * at a limit. The verifier then runs in a session of its own, and the reward is that of its reward file.
+ * at a limit. The verifier then runs in a session of its own, and the reward comes from the reward file.
  *
  * @example
  * ```ts
@@ -212,7 +212,7 @@ function scoreOf({ outcome }: Verdict): Pick<Step, "reward" | "rewardParts" | "u
   return { reward, ...(Object.keys(parts).length > 0 && { rewardParts: parts }) };
 }
 
-/** Returns the task that makes a {@linkcode HarborEnv} play a Harbor task. Its replies are those of an oracle. */
+/** Returns the task that makes a {@linkcode HarborEnv} play a Harbor task. The replies come from an oracle. */
 export async function harborEnvTask(task: HarborTask): Promise<Task> {
   const replies = await oracleReplies(task);
   return { id: task.id, query: task.instruction, ...(replies !== undefined && { replies }) };

@@ -113,7 +113,7 @@ export class HarborTasks implements AsyncDisposable {
   }
 }
 
-/** Returns the profile of agents and verifiers: a workspace whose home is that of root. */
+/** Returns the profile of agents and verifiers: a workspace with root's home. */
 async function harborProfile(memoryBytes: number | undefined): Promise<Profile> {
   const base = await loadProfile("workspace");
   const limits = {

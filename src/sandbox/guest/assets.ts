@@ -69,7 +69,7 @@ export interface BootPlan {
   /** Hosts that the profile lists; absent if the profile has no network. */
   readonly allowedHosts?: readonly string[];
   /**
-   * Additional environment variables of the shell. Those of Python are part of the image.
+   * Additional environment variables of the shell. Python's variables are part of the image.
    *
    * @default none
    */

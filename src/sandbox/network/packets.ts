@@ -3,7 +3,7 @@
  * frame: `u32 connection | u8 operation | body`, little-endian.
  */
 
-/** Operations of packets. Those of the guest are above, those of the broker below. */
+/** Operations of packets. Operations of the guest come first, then operations of the broker. */
 export const PacketKind = {
   /** Guest: connect to a host. `u16 port | name`. */
   open: 1,

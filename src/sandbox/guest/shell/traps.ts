@@ -177,7 +177,7 @@ export class ShellTraps {
     return kept;
   }
 
-  /** Returns the commands that `trap` lists: a subshell without commands lists those of its shell. */
+  /** Returns the commands that `trap` lists: a subshell without commands lists the commands of its shell. */
   #listed({ traps, bashPid, virtualPid, currentSource, sourceDepth }: ShellState) {
     const own = traps?.get(bashPid);
     const isProgram = currentSource !== undefined && !sourceDepth;

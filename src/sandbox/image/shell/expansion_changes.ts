@@ -31,7 +31,7 @@ const SUBSTRING =
 /** Matches the prompt's sign of a user in `${x@P}`. */
 const PROMPT_SIGN = /case"\$":([\w$]+)\.append\("\$"\)(?=,[\w$]+\+=2;break;case"\[":case"\]")/g;
 
-/** Matches the value of `${#x}`, and that of `${x@P}`. */
+/** Matches the value of `${#x}`, and the value of `${x@P}`. */
 const LENGTH_VALUE = /case"Length":return ([\w$]+)\(([\w$]+),([\w$]+),([\w$]+)\);(?=case"LengthSliceError")/g;
 const PROMPTED = /(case"Q":return [\w$]+\?"":[\w$]+\([\w$]+\);case"P":return )([\w$]+\(([\w$]+),[\w$]+\))/g;
 /** Matches the expansion of a word: the class of its parser, and the function. */

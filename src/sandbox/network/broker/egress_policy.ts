@@ -42,7 +42,7 @@ export interface NetworkTrial {
   readonly names?: Readonly<Record<string, readonly string[]>> | undefined;
   /** Addresses that count as addresses of the public internet. */
   readonly addresses?: readonly string[] | undefined;
-  /** Certificates of authorities in PEM format, which are trusted beside those of Deno. */
+  /** Certificates of authorities in PEM format, which are trusted beside Deno's. */
   readonly certificates?: readonly string[] | undefined;
 }
 

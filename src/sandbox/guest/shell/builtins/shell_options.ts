@@ -166,7 +166,7 @@ function shoptValue(state: ShellState, name: string): boolean {
   return state.shoptOptions[name] ?? state.otherOptions?.get(name) ?? SHOPT_ON.has(name);
 }
 
-/** Options that this shell has, beside those of the engine. */
+/** Options that this shell has, beside the engine's. */
 const SHOPT_OWN = new Set(["cdable_vars", "inherit_errexit", "shift_verbose"]);
 
 /** Sets an option that the engine does not know, if the shell has it or it makes no difference. */

@@ -316,7 +316,7 @@ export class ShellJobs {
 
 const BLOCKED = "the coprocess waits for input, which the shell does not close: both would wait for ever";
 
-/** Returns what prints the output of a coprocess: stdout to its shell's pipe, stderr to that of its shell. */
+/** Returns what prints the output of a coprocess: stdout to the pipe of the shell, stderr to the shell's stderr. */
 function printerOf(pipes: CoprocPipes, print: BackgroundJobParts["print"]): BackgroundJobParts["print"] {
   return (stream, text) => stream === "stdout" ? pipes.print(text) : print?.(stream, text);
 }

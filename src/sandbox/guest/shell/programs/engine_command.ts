@@ -105,7 +105,7 @@ export function toEngineCommand(
   });
 }
 
-/** True if a name is that of a program in a folder of `PATH`, or the path of one that can be run. */
+/** True if a name names a program in a folder of `PATH`, or is the path of a program that can be run. */
 async function isProgram(name: string, { fs, cwd, env }: CommandContext): Promise<boolean> {
   if (name.includes("/")) {
     const status = await fs.stat(fs.resolvePath(cwd, name)).catch(() => undefined);

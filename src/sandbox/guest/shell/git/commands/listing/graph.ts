@@ -3,7 +3,7 @@ import { refuse } from "../../store/git_error.ts";
 /** What the next line of the graph shows. */
 type LineKind = "commit" | "merge" | "collapse" | "padding";
 
-/** A commit with those of its parents that the graph may show. */
+/** A commit with the parents that the graph may show. */
 export interface GraphCommit {
   readonly id: string;
   readonly parents: readonly string[];
@@ -65,7 +65,7 @@ export class HistoryGraph {
     return this.#next === "padding";
   }
 
-  /** Returns the next line: that of the commit, those of its edges, and then lines that only go on. */
+  /** Returns the next line: the line of the commit, the lines of the edges, and then lines that only go on. */
   nextLine(): string {
     if (this.#next === "commit") return this.#padded(this.#commitLine());
     if (this.#next === "merge") return this.#padded(this.#mergeLine());
@@ -77,7 +77,7 @@ export class HistoryGraph {
     return text.padEnd(this.#width);
   }
 
-  /** Returns the columns with that of the commit, which is a new one unless a column leads to the commit. */
+  /** Returns the columns with the column of the commit, which is new unless a column leads to the commit. */
   #columnsWithCommit(): readonly string[] {
     const { id } = this.#commit;
     return this.#before.includes(id) ? this.#before : [...this.#before, id];
