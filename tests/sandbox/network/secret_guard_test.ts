@@ -24,6 +24,13 @@ Deno.test("SecretGuard fills values into their places only", () => {
   assertEquals(guard.fill("GET / HTTP/1.1\r\nHost: a"), "GET / HTTP/1.1\r\nHost: a");
 });
 
+Deno.test("SecretGuard fills in a value with signs that patterns of JavaScript use", () => {
+  const value = "pa$$word$&$1";
+  const own = new SecretGuard([{ placeholder, value, hosts: ["api.test"], in: ["header:authorization"] }]);
+  const head = (key: string) => `GET / HTTP/1.1\r\nAuthorization: Bearer ${key}`;
+  assertEquals(own.fill(head(placeholder)), head(value));
+});
+
 Deno.test("SecretGuard replaces values in bodies and headers, in each listed form", () => {
   const forms = [
     value,

@@ -46,7 +46,7 @@ export class SecretGuard {
 
   #fillText(text: string, place: string, encode = (value: string) => value): string {
     return this.#secrets.filter((secret) => secret.in.includes(place))
-      .reduce((filled, { placeholder, value }) => filled.replaceAll(placeholder, encode(value)), text);
+      .reduce((filled, { placeholder, value }) => filled.replaceAll(placeholder, () => encode(value)), text);
   }
 
   /**
@@ -69,7 +69,7 @@ export class SecretGuard {
   }
 
   #replace(text: string): string {
-    return this.#forms.reduce((replaced, [form, shown]) => replaced.replaceAll(form, shown), text);
+    return this.#forms.reduce((replaced, [form, shown]) => replaced.replaceAll(form, () => shown), text);
   }
 }
 
