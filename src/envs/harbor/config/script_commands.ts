@@ -15,6 +15,9 @@ export interface ScriptCommands {
   readonly fault?: string | undefined;
 }
 
+/** Package with the parser. Deno would download a package of a literal import at the start of the command line. */
+const SHELL: string = "just-bash";
+
 /** Part of a syntax tree of the shell's parser. */
 interface Node {
   readonly type?: unknown;
@@ -26,7 +29,7 @@ interface Node {
  * functions and substitutions.
  */
 export async function scriptCommands(script: string): Promise<ScriptCommands> {
-  const { parse } = await import("just-bash");
+  const { parse }: { parse(script: string): unknown } = await import(SHELL);
   const commands: ScriptCommand[] = [];
   const functions = new Set<string>();
   let tree: unknown;
