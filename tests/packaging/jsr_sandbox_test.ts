@@ -6,13 +6,14 @@ const PAGES = ["README.md", "CHANGELOG.md", "SECURITY.md"];
 
 /**
  * Imports of code that the program itself puts together and names by a `blob:` URL, of a module of the package by its
- * URL, and of the client of NATS, whose `npm:` specifiers have versions. They need no rewriting by JSR, which is what its
- * warning is about.
+ * URL, of the client of NATS and of the parser of Harbor's scripts, whose `npm:` specifiers have versions. They need
+ * no rewriting by JSR, which is what its warning is about.
  */
 const COMPUTED_IMPORTS = [
   "src/cli.ts",
   "src/cli/main.ts",
   "src/cluster/nats/client.ts",
+  "src/envs/harbor/config/script_commands.ts",
   "src/rewards/worker/grader_worker.ts",
   "src/sandbox/guest/build.ts",
   "src/sandbox/guest/worker.ts",

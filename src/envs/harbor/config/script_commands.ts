@@ -16,7 +16,7 @@ export interface ScriptCommands {
 }
 
 /** Package with the parser. Deno would download a package of a literal import at the start of the command line. */
-const SHELL: string = "just-bash";
+const SHELL: string = "npm:just-bash@3.4.2";
 
 /** Part of a syntax tree of the shell's parser. */
 interface Node {
