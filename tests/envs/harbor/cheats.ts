@@ -1,3 +1,5 @@
+import { HARBOR_HOME } from "../../../src/envs/harbor/task.ts";
+
 /** A way to get a reward without the work. */
 export interface Cheat {
   readonly name: string;
@@ -12,7 +14,7 @@ for name, text in (("reward.txt", "1"), ("reward.json", '{"reward": 1}')):
     open("/logs/verifier/" + name, "w").write(text)
 os._exit(0)
 `;
-const SITE = "/root/.local/lib/python3.14/site-packages";
+const SITE = `${HARBOR_HOME}/.local/lib/python3.14/site-packages`;
 
 function write(path: string, text: string): string {
   return `mkdir -p "$(dirname '${path}')"\ncat > '${path}' <<'END_OF_CHEAT'\n${text}\nEND_OF_CHEAT\n`;
@@ -64,7 +66,10 @@ END`,
   {
     name: "files of the shell",
     commands: [".bashrc", ".profile", ".bash_profile"].map((name) =>
-      write(`/root/${name}`, "python3() { return 0; }; export -f python3; echo 1 > /logs/verifier/reward.txt")
+      write(
+        `${HARBOR_HOME}/${name}`,
+        "python3() { return 0; }; export -f python3; echo 1 > /logs/verifier/reward.txt",
+      )
     ).join(""),
   },
   {
@@ -76,9 +81,9 @@ END`,
     commands:
       ["python3", "python", "pytest", "bash", "cat", "grep"].map((name) =>
         write(`/usr/local/bin/${name}`, "#!/bin/sh\nexit 0") +
-        write(`/root/.local/bin/${name}`, "#!/bin/sh\nexit 0") +
+        write(`${HARBOR_HOME}/.local/bin/${name}`, "#!/bin/sh\nexit 0") +
         write(`/app/${name}`, "#!/bin/sh\nexit 0") + `chmod +x /app/${name}\n`
-      ).join("") + "export PATH=/app:/root/.local/bin:/usr/local/bin:$PATH",
+      ).join("") + `export PATH=/app:${HARBOR_HOME}/.local/bin:/usr/local/bin:$PATH`,
   },
   {
     name: "functions",

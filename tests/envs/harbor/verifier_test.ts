@@ -4,6 +4,7 @@ import {
   FileBundleError,
   parseBundle,
 } from "../../../src/envs/harbor/session/file_bundle.ts";
+import { HARBOR_HOME } from "../../../src/envs/harbor/task.ts";
 import { chooseCarried } from "../../../src/envs/harbor/verifier/carried_files.ts";
 import { readReward } from "../../../src/envs/harbor/verifier/reward.ts";
 
@@ -32,7 +33,7 @@ function file(path: string, text = ""): BundleEntry {
 
 const link = (path: string, target: string): BundleEntry => ({ kind: "link", path, target });
 const PATHS = {
-  roots: ["/app", "/root/out", "/usr/bin/tool"],
+  roots: ["/app", `${HARBOR_HOME}/out`, "/usr/bin/tool"],
   named: ["/usr/bin/tool"],
   namedFiles: ["json.py"],
 };

@@ -1,4 +1,4 @@
-import type { CarriedPaths, ImagePlan } from "../task.ts";
+import { type CarriedPaths, HARBOR_HOME, type ImagePlan } from "../task.ts";
 
 /** Folders of the system and of the verifier. A path in them is carried only if the instruction names the file. */
 const SYSTEM_FOLDERS: readonly string[] = [
@@ -48,7 +48,7 @@ function foldersOf({ steps }: ImagePlan): string[] {
     if (step.kind === "folder") return [step.path];
     if (step.kind !== "files") return [];
     return step.files.map(({ path }) => `/${path.split("/")[1] ?? ""}`);
-  }).filter((path) => path !== "/root");
+  }).filter((path) => path !== HARBOR_HOME);
 }
 
 function absolutePaths(text: string): string[] {
