@@ -112,7 +112,7 @@ export const UNREAD_MS = 5_000;
 export const TOKEN_ERRORS = 5;
 /** Milliseconds in which the wrong tokens of an address are counted. */
 export const TOKEN_MEMORY_MS = 60_000;
-/** Delay of each further refusal, in milliseconds. */
+/** Delay of each refusal of a wrong token beyond {@linkcode TOKEN_ERRORS}, in milliseconds. */
 export const TOKEN_DELAY_MS = 1_000;
 /** Refusals that are delayed at once; further ones are answered with 429 at once. */
 export const MAX_DELAYED_REFUSALS = 256;
@@ -123,7 +123,7 @@ export const MAX_FAILED_ADDRESSES = 1024;
  * signatures of all sandboxes. Further ones are answered with 429.
  */
 export const SIGNATURE_SEARCH_SHARE = 0.05;
-/** Milliseconds of such work at once, after a time without any. */
+/** Milliseconds of comparing wrong signatures at once, after a time without any. */
 export const SIGNATURE_SEARCH_MS = 250;
 
 // Sessions

@@ -33,7 +33,7 @@ export const MAX_SESSION_TOOLS_CHARACTERS: number = 64 * 1024;
 export const MAX_TOOL_ERROR_CHARACTERS: number = 64 * 1024;
 /** Default time within which a client must answer a call of a tool, in milliseconds. */
 export const TOOL_TIMEOUT_MS = 60_000;
-/** Maximum of that time. */
+/** Maximum time within which a client must answer a call of a tool, in milliseconds. */
 export const MAX_TOOL_TIMEOUT_MS = 600_000;
 
 /** Tools that an env may name. */
@@ -45,9 +45,9 @@ export const MAX_TURNS = 1024;
 export const MAX_SAMPLES = 1024;
 /** Episodes of a rollout that may wait for the client. */
 export const MAX_WAITING_EPISODES = 4096;
-/** Bytes of these episodes. */
+/** Maximum bytes of the episodes of a rollout that may wait for the client. */
 export const MAX_WAITING_BYTES: number = 256 * 1024 * 1024;
-/** Default of these bytes. */
+/** Default bytes of the episodes of a rollout that may wait for the client. */
 export const WAITING_BYTES: number = 16 * 1024 * 1024;
 
 /** Characters of the id of a session or an env, or of the name of a grader. */
